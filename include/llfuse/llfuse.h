@@ -1,0 +1,255 @@
+/* llfuse.h: the whole public API.
+ *
+ * A tensor graph is built (or parsed), compiled to a program, loaded into a CUDA context or onto the
+ * CPU, and run. Complete use, on the CPU or the GPU (examples/embed.c is this, compiled in CI):
+ *
+ *     llf_context *cx = llf_context_create(NULL);
+ *     llf_graph *g = llf_graph_create(cx, "scale");
+ *     int64_t n = 1024;
+ *     llf_id x = llf_input(g, "x", LLF_F32, 1, &n);
+ *     llf_output(g, llf_relu(g, llf_mul(g, x, llf_const(g, LLF_F32, 2.0))));
+ *     llf_options opt = {.size = sizeof opt, .target = "host"};
+ *     llf_program *p; llf_loaded *l; llf_execution *e;
+ *     if (llf_compile(cx, g, &opt, &p) || llf_program_load(cx, p, -1, &l) || llf_execution_create(cx, l, &e))
+ *         fprintf(stderr, "%s\n", llf_last_error(cx)->message);
+ *     llf_bind(e, 0, &(llf_tensor){.data = in, .dtype = LLF_F32, .rank = 1, .shape = {n}});
+ *     llf_bind(e, 1, &(llf_tensor){.data = out, .dtype = LLF_F32, .rank = 1, .shape = {n}});
+ *     llf_prepare(e);
+ *     llf_run(e, NULL);
+ *
+ * Errors: every fallible call returns an llf_status; the context keeps one diagnostic for the last
+ * failure. No call aborts, exits or prints. After a failure the next call works.
+ * Threads: a context and its graphs belong to one thread at a time. A program is immutable and may be
+ * shared by threads; so may a loaded. An execution belongs to one thread and one stream at a time.
+ * Numbers: shapes are elements, strides are elements, sizes are bytes, times are milliseconds.
+ */
+#ifndef LLFUSE_LLFUSE_H
+#define LLFUSE_LLFUSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LLF_API __attribute__((visibility("default")))
+#else
+#define LLF_API
+#endif
+
+/* Largest rank of a tensor. */
+#define LLF_MAX_RANK 16
+
+typedef enum {
+#define STATUS(id, meaning) LLF_##id,
+#include "llfuse/status.def"
+#undef STATUS
+} llf_status;
+
+typedef enum {
+#define DTYPE(id, text, bytes, kind) LLF_##id,
+#include "llfuse/dtypes.def"
+#undef DTYPE
+    LLF_DTYPES
+} llf_dtype;
+
+/* Op flags, see ops.def. */
+#define LLF_F_EXACT 1u
+#define LLF_F_COMM 2u
+
+typedef enum {
+#define LEAF(id, ...) LLF_OP_##id,
+#define EW(id, ...) LLF_OP_##id,
+#define COMPOSITE(id, ...) LLF_OP_##id,
+#include "llfuse/ops.def"
+    LLF_OPS
+} llf_op;
+
+/* A node of a graph, and its value. LLF_NONE is the poison id: builders return it on error and accept it,
+ * so that a whole expression is checked once, at llf_output or llf_compile. */
+typedef uint32_t llf_id;
+#define LLF_NONE UINT32_MAX
+
+typedef struct llf_context llf_context;
+typedef struct llf_graph llf_graph;
+typedef struct llf_program llf_program;
+typedef struct llf_loaded llf_loaded;
+typedef struct llf_execution llf_execution;
+
+/* Name of a status ("E_TYPE") and its meaning. Never NULL, static. */
+LLF_API const char *llf_status_name(llf_status);
+LLF_API const char *llf_status_text(llf_status);
+
+/* Text of a dtype ("bf16") and its size in bytes. */
+LLF_API const char *llf_dtype_name(llf_dtype);
+LLF_API size_t llf_dtype_size(llf_dtype);
+
+/* Library version, "MAJOR.MINOR.PATCH", and the LLVM it is built with. Static. */
+LLF_API const char *llf_version(void);
+LLF_API const char *llf_llvm_version(void);
+
+/* ---- context ---------------------------------------------------------------------------------- */
+
+/* Host memory hooks. `resize(user, p, old, size)` behaves as realloc (p NULL: allocate; size 0: free, returns
+ * NULL); `old` is the size that p was given. Must be callable from any thread. */
+typedef struct {
+    void *(*resize)(void *user, void *p, size_t old, size_t size);
+    void *user;
+} llf_allocator;
+
+typedef struct {
+    size_t size; /* sizeof(llf_context_options) */
+    const llf_allocator *allocator; /* NULL: malloc. Copied. */
+    /* Receives log lines without a newline. NULL: stderr. May be called by compile workers, never twice at once. */
+    void (*log)(void *user, const char *topic, const char *line);
+    void *log_user;
+    const char *logs; /* as LLF_LOGS; NULL: take the variable */
+    const char *dump_dir; /* as LLF_DUMP_DIR */
+    const char *override_dir; /* as LLF_OVERRIDE_DIR */
+} llf_context_options;
+
+/* The last failure in a context. Strings are owned by the context, valid until its next failing call. */
+typedef struct {
+    llf_status status;
+    const char *message; /* one sentence, with "file:line:col: " in front where there is a place */
+    const char *file; /* "" when the graph was built by calls */
+    uint32_t line, col; /* from 1; 0 when there is none */
+    const char *op; /* "" or the op's name */
+} llf_diagnostic;
+
+/* Creates a context. `options` may be NULL. Returns NULL only when out of memory; a bad option or environment
+ * variable is reported by llf_context_status and by every later call that needs it. */
+LLF_API llf_context *llf_context_create(const llf_context_options *options);
+LLF_API llf_status llf_context_status(const llf_context *);
+/* Frees the context. Its graphs must have been destroyed; programs, loadeds and executions may outlive it only
+ * if a later context is passed to their calls. NULL is allowed. */
+LLF_API void llf_context_destroy(llf_context *);
+LLF_API const llf_diagnostic *llf_last_error(const llf_context *);
+
+/* ---- graph ------------------------------------------------------------------------------------ */
+
+/* An empty graph; `name` is copied (letters, digits, '_', '.'; NULL: "main"). NULL on failure. */
+LLF_API llf_graph *llf_graph_create(llf_context *, const char *name);
+LLF_API void llf_graph_destroy(llf_graph *);
+
+/* Reads `.llf` text (docs/ir.md). `file` names it in diagnostics. `text` need not end in NUL. */
+LLF_API llf_status llf_graph_parse(llf_context *, const char *text, size_t bytes, const char *file, llf_graph **);
+/* Writes the graph as text into memory of the context's allocator; free with llf_text_free. Parsing the text and
+ * printing again gives the same bytes. */
+LLF_API llf_status llf_graph_print(llf_context *, const llf_graph *, char **text, size_t *bytes);
+LLF_API void llf_text_free(llf_context *, char *text, size_t bytes);
+
+/* A symbolic extent for llf_input: -(k+1) stands for the graph's k-th symbol. Returns that negative number,
+ * or 0 on failure. The same name gives the same symbol. */
+LLF_API int64_t llf_symbol(llf_graph *, const char *name);
+
+/* A tensor bound at run time. shape[i] >= 0, or a value of llf_symbol. rank 0: shape may be NULL. */
+LLF_API llf_id llf_input(llf_graph *, const char *name, llf_dtype, uint32_t rank, const int64_t *shape);
+/* A host value passed in the argument block at every run: new values, no compile. Its type is rank 0. */
+LLF_API llf_id llf_scalar(llf_graph *, const char *name, llf_dtype);
+/* A literal, rounded once to dtype. Integers outside the dtype or f64's exact range: llf_const_int. */
+LLF_API llf_id llf_const(llf_graph *, llf_dtype, double value);
+LLF_API llf_id llf_const_int(llf_graph *, llf_dtype, int64_t value);
+
+/* One builder per row of ops.def without attributes: llf_add(g, a, b), llf_relu(g, x), ... */
+#define LLF_PARAMS_1 llf_id x
+#define LLF_PARAMS_2 llf_id a, llf_id b
+#define LLF_PARAMS_3 llf_id a, llf_id b, llf_id c
+#define LLF_BUILDER_NONE(name, arity) LLF_API llf_id llf_##name(llf_graph *, LLF_PARAMS_##arity);
+#define LLF_BUILDER_DTYPE(name, arity)
+#define LLF_BUILDER_APPROXIMATE(name, arity)
+#define EW(id, name, arity, sig, set, flags, attrs, meaning) LLF_BUILDER_##attrs(name, arity)
+#define COMPOSITE EW
+#include "llfuse/ops.def"
+#undef LLF_BUILDER_NONE
+#undef LLF_BUILDER_DTYPE
+#undef LLF_BUILDER_APPROXIMATE
+LLF_API llf_id llf_cast(llf_graph *, llf_id x, llf_dtype);
+typedef enum { LLF_GELU_ERF, LLF_GELU_TANH } llf_gelu_form;
+LLF_API llf_id llf_gelu(llf_graph *, llf_id x, llf_gelu_form);
+
+/* Appends a result; index 0 is the first. The same value may be returned twice: two buffers. */
+LLF_API llf_status llf_output(llf_graph *, llf_id);
+
+LLF_API uint32_t llf_graph_inputs(const llf_graph *);
+LLF_API uint32_t llf_graph_outputs(const llf_graph *);
+
+/* ---- compile ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t size; /* sizeof(llf_options) */
+    /* "host", "nvptx" (the device of the calling thread, else sm_90a), "nvptx:sm_80", "nvptx:sm_90a+ptx83".
+     * NULL: "host". */
+    const char *target;
+    const char *heuristic; /* none, primitive, greedy (default) */
+    const char *set; /* "name=value,..." over passes/fuse/params.def */
+    uint32_t compile_threads; /* 0: one per core */
+} llf_options;
+
+/* Compiles a copy of the graph: passes, plan, machine code or PTX. No device is needed. */
+LLF_API llf_status llf_compile(llf_context *, const llf_graph *, const llf_options *, llf_program **);
+LLF_API void llf_program_destroy(llf_program *);
+
+/* ---- run -------------------------------------------------------------------------------------- */
+
+/* Loads the modules. nvptx: device >= 0 retains that device's primary context; -1 takes the context current on
+ * the calling thread, and primary context 0 when there is none. The caller's current context is the same before and
+ * after every call. host: `device` is the number of threads, -1 or 0: one per core. The program may be destroyed
+ * after its loadeds. */
+LLF_API llf_status llf_program_load(llf_context *, const llf_program *, int device, llf_loaded **);
+LLF_API void llf_loaded_destroy(llf_loaded *);
+
+LLF_API llf_status llf_execution_create(llf_context *, llf_loaded *, llf_execution **);
+LLF_API void llf_execution_destroy(llf_execution *);
+
+/* Memory the caller owns. `data` is a device pointer for nvptx, a host pointer for host, a host pointer to one
+ * value for a scalar. May be NULL only when the tensor has no elements. `strides` in elements, used when
+ * `strided`; otherwise row-major. */
+typedef struct {
+    void *data;
+    llf_dtype dtype;
+    uint32_t rank;
+    bool strided;
+    int64_t shape[LLF_MAX_RANK];
+    int64_t strides[LLF_MAX_RANK];
+} llf_tensor;
+
+/* Binds input `index`, or output `index - inputs`. The descriptor is copied; the data are the caller's and must
+ * stay until the run has finished. An output may be the very buffer of an input where the plan proves that
+ * every read comes first; any other overlap is E_ALIAS at llf_prepare. A scalar's value is copied at llf_bind and
+ * may be bound anew between runs without llf_prepare; so may a tensor whose shape and alignment stay. */
+LLF_API llf_status llf_bind(llf_execution *, uint32_t index, const llf_tensor *);
+
+/* Checks shapes, alignment and overlap, binds symbols, allocates the workspace. Everything slow is here. */
+LLF_API llf_status llf_prepare(llf_execution *);
+
+/* Launches all kernels on `stream` (a CUstream; host: ignored, returns when done). No allocation, compile, lock
+ * or synchronisation: allowed inside the caller's stream capture. */
+LLF_API llf_status llf_run(llf_execution *, void *stream);
+
+/* The diagnostic of the last failing bind, prepare or run of this execution (they may run on a thread that does
+ * not own the context). */
+LLF_API const llf_diagnostic *llf_execution_error(const llf_execution *);
+
+/* Counters of one execution and its program. */
+typedef struct {
+    size_t size; /* sizeof(llf_stats), set by the caller */
+    uint32_t kernels; /* in the plan */
+    uint32_t modules; /* distinct kernels compiled */
+    uint64_t launches; /* since creation, counted where they are issued */
+    uint64_t runs;
+    uint64_t workspace_bytes;
+    double compile_ms, load_ms;
+} llf_stats;
+LLF_API llf_status llf_execution_stats(const llf_execution *, llf_stats *);
+
+/* The plan as text: the optimised graph with !k labels. Free with llf_text_free. */
+LLF_API llf_status llf_plan_export(llf_context *, const llf_program *, char **text, size_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

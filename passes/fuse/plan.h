@@ -1,0 +1,75 @@
+/* plan.h: which nodes share a kernel: an object beside the graph, never an edit of it. legal.c says what may fuse,
+ * cost.c what it costs (integers only), heur_*.c only rank; fuse.c searches. */
+#ifndef LLFI_PLAN_H
+#define LLFI_PLAN_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    llf_id *member, *store; /* topological; values this kernel writes */
+    uint32_t members, stores;
+    uint32_t parts;         /* horizontal: independent iteration spaces */
+    uint32_t space;         /* type id whose dims are the (first) iteration space */
+} llfi_kernel;
+
+typedef struct {
+    const llf_allocator *mem;
+    llfi_arena arena; /* owns the arrays */
+    uint64_t graph_hash;
+    llfi_kernel *kernel; /* in launch order, topological */
+    uint32_t kernels;
+} llfi_plan;
+void llfi_plan_init(llfi_plan *, const llf_allocator *);
+void llfi_plan_destroy(llfi_plan *);
+/* Every node in a kernel, stores as the rule says, order topological, limits kept; E_PLAN with the reason. */
+llf_status llfi_plan_verify(const llf_graph *, const llfi_plan *);
+/* Graph text with !k labels. */
+llf_status llfi_plan_print(const llf_graph *, const llfi_plan *, llfi_str *);
+
+/* ---- tunables: params.def rows */
+typedef struct {
+#define PARAM(id, name, def, min, max, meaning) int64_t id;
+#include "params.def"
+#undef PARAM
+} llfi_params;
+typedef struct {
+    const char *name;
+    int64_t def, min, max;
+    const char *meaning;
+    size_t offset;
+} llfi_param_info;
+extern const llfi_param_info llfi_param_table[];
+extern const size_t llfi_param_count;
+void llfi_params_default(llfi_params *);
+/* "name=value,name=value"; E_ARG names the bad part and the legal names or range. */
+llf_status llfi_params_set(llfi_diag *, llfi_params *, const char *text);
+
+/* ---- heuristics: heuristics.def rows; a new one is one file and one row. */
+typedef struct llfi_fuse_view llfi_fuse_view; /* fuse.h: what a heuristic may look at */
+typedef struct {
+    const char *name, *meaning;
+    /* Rank of putting node `b` into the group of node `a`; below 0: do not. Ties go to the lower id. */
+    int64_t (*score)(const llfi_fuse_view *, llf_id a, llf_id b);
+} llfi_heuristic;
+extern const llfi_heuristic llfi_heuristics[];
+extern const size_t llfi_heuristics_count;
+const llfi_heuristic *llfi_heuristic_find(const char *name); /* NULL: unknown */
+
+typedef struct {
+    const llfi_heuristic *heuristic; /* NULL: greedy */
+    llfi_params params;
+    uint32_t param_bytes; /* kernel parameter limit of the target */
+} llfi_fuse_options;
+void llfi_fuse_options_default(llfi_fuse_options *);
+
+/* ---- accounting (cost.c), DESIGN section 4 "Counting". Bytes are for given symbol values; -1 on overflow. */
+/* Distinct buffers read by a kernel (ids of INPUT nodes that are not scalars, or of values stored by other kernels). */
+llf_status llfi_kernel_reads(const llf_graph *, const llfi_plan *, uint32_t kernel, llfi_arena *, llf_id **id, uint32_t *count);
+llf_status llfi_plan_bytes(const llf_graph *, const llfi_plan *, const int64_t *symbol, llfi_arena *, int64_t *bytes,
+                           uint32_t *transfers);
+/* Each graph input and output once. */
+int64_t llfi_graph_bytes_min(const llf_graph *, const int64_t *symbol);
+/* Text for people: each kernel, nodes, bytes, and why its neighbours were not taken. */
+llf_status llfi_plan_explain(llf_context *, const llf_graph *, const llfi_plan *, const llfi_fuse_options *, llfi_str *);
+
+#endif

@@ -1,0 +1,157 @@
+/* ir.h: the graph. Flat SSA: nodes are ids into one growable array, in topological order (operands before users,
+ * always). Types, attributes, names and operands live in pools beside it. Nothing here knows of plans or kernels. */
+#ifndef LLFI_IR_H
+#define LLFI_IR_H
+
+#include "ir/dims.h"
+
+/* ---- tables */
+typedef enum { LLFI_CLASS_LEAF, LLFI_CLASS_EW, LLFI_CLASS_COMPOSITE } llfi_class;
+typedef enum { LLFI_SET_FLOAT, LLFI_SET_NUM, LLFI_SET_ANY } llfi_set;
+typedef enum { LLFI_KIND_FLOAT, LLFI_KIND_INT, LLFI_KIND_BOOL } llfi_kind;
+typedef enum {
+#define ATTR(id, ...) LLFI_ATTR_##id,
+#include "llfuse/attrs.def"
+#undef ATTR
+    LLFI_ATTRS,
+    LLFI_ATTR_NONE = LLFI_ATTRS
+} llfi_attr_id;
+typedef struct {
+    const char *name;
+    uint8_t arity;
+    llfi_class cls;
+    const char *sig;
+    llfi_set set;
+    uint32_t flags;
+    llfi_attr_id attr;
+    const char *meaning;
+} llfi_op_info;
+typedef struct {
+    const char *name;
+    uint8_t bytes;
+    llfi_kind kind;
+} llfi_dtype_info;
+extern const llfi_op_info llfi_ops[LLF_OPS];          /* tables.c */
+extern const llfi_dtype_info llfi_dtypes[LLF_DTYPES]; /* tables.c */
+bool llfi_op_find(const char *text, size_t bytes, llf_op *);
+bool llfi_dtype_find(const char *text, size_t bytes, llf_dtype *);
+/* Index of a WORD attribute's word, or false; the word of an index. */
+bool llfi_attr_word(llfi_attr_id, const char *text, size_t bytes, uint64_t *index);
+const char *llfi_attr_word_text(llfi_attr_id, uint64_t index, size_t *bytes);
+bool llfi_set_has(llfi_set, llf_dtype);
+
+/* ---- limits (docs/ir.md) */
+#define LLFI_RANK LLF_MAX_RANK
+#define LLFI_MAX_NODES (1u << 24)
+#define LLFI_MAX_NAME 255u      /* bytes of a name */
+#define LLFI_MAX_NESTING 64u    /* of a dim expression */
+#define LLFI_MAX_FILE ((size_t)1 << 30)
+
+/* ---- types: interned per graph; equal ids, equal types */
+typedef struct {
+    llf_dtype dtype;
+    uint32_t rank;
+    const llfi_dim *dim; /* [rank]; valid until the graph's next type is made */
+} llfi_type;
+
+typedef struct {
+    uint16_t op;     /* llf_op */
+    uint8_t arity;
+    bool scalar;     /* INPUT: a host value in the argument block */
+    llf_id arg[3];   /* first `arity` are operands */
+    uint32_t type;   /* interned */
+    uint32_t name;   /* into graph->names; 0: none. Purely numeric names of the text are not kept. */
+    uint32_t origin; /* index into graph->origin: the op the user wrote; leaves: UINT32_MAX */
+    uint32_t line, col;
+    uint64_t attr;   /* value of the op's one attribute; CONST: the value's bits in its dtype, zero-extended */
+} llfi_node;
+
+typedef struct {
+    llf_id node;
+    uint32_t text; /* into names: "k0,k2" without '!' */
+} llfi_label;
+
+struct llf_graph {
+    llf_context *cx;
+    llfi_dims *dims;
+    uint32_t name; /* into names */
+    const char *file; /* of the text; in names' arena; NULL when built by calls */
+    LLFI_VEC(llfi_node) nodes;
+    LLFI_VEC(llf_id) inputs;  /* INPUT nodes in signature order */
+    LLFI_VEC(llf_id) outputs; /* in order; a value may stand twice */
+    LLFI_VEC(uint16_t) origin; /* llf_op that the user wrote, by node.origin */
+    LLFI_VEC(char) names;      /* NUL-terminated, deduplicated; offset 0 is "" */
+    LLFI_VEC(uint32_t) types;  /* dtype, rank, dims... */
+    llfi_map type_map, name_map;
+    LLFI_VEC(llfi_label) labels; /* `!k0` labels found in text, for plan import */
+    LLFI_VEC(uint32_t) directives; /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
+    uint32_t props;     /* LLFI_P_* (passes/pass.h) */
+    llf_status poisoned; /* first builder failure; returned by llf_output and llf_compile */
+};
+
+/* graph.c */
+llf_graph *llfi_graph_clone(const llf_graph *, llf_context *); /* same ids; NULL: out of memory */
+static inline const llfi_node *llfi_node_at(const llf_graph *g, llf_id id)
+{
+    return &g->nodes.at[id];
+}
+const char *llfi_name(const llf_graph *, uint32_t offset);
+uint32_t llfi_name_add(llf_graph *, const char *text, size_t bytes); /* UINT32_MAX: out of memory */
+llfi_type llfi_type_at(const llf_graph *, uint32_t type);
+static inline llfi_type llfi_type_of(const llf_graph *g, llf_id id)
+{
+    return llfi_type_at(g, g->nodes.at[id].type);
+}
+static inline llf_dtype llfi_dtype_of(const llf_graph *g, llf_id id)
+{
+    return llfi_type_of(g, id).dtype;
+}
+uint32_t llfi_type_make(llf_graph *, llf_dtype, uint32_t rank, const llfi_dim *); /* UINT32_MAX: out of memory */
+/* Number of elements as a dim expression; LLFI_DIM_NONE on overflow or out of memory. */
+llfi_dim llfi_numel(llf_graph *, uint32_t type);
+llfi_place llfi_place_of(const llf_graph *, llf_id);
+void llfi_type_print(const llf_graph *, uint32_t type, llfi_str *); /* "f32[N, 4]" */
+/* Hash of structure (ops, types, attributes, operands, outputs), not of names or places. */
+uint64_t llfi_graph_hash(const llf_graph *);
+/* Users of each node as CSR: user[first[id] .. first[id+1]). In memory of `arena`. */
+typedef struct {
+    const uint32_t *first;
+    const llf_id *user;
+} llfi_users;
+llf_status llfi_users_make(const llf_graph *, llfi_arena *, llfi_users *);
+
+/* infer.c: the result type of an op from its operands' types; the message names the op, the operands' types. */
+llf_status llfi_infer(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place, uint32_t *type);
+/* build.c: appends a node after inference. `origin` UINT32_MAX: a new origin for non-leaf ops. LLF_NONE on failure
+ * (diagnostic set in the graph's context, graph poisoned). */
+llf_id llfi_build(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, uint32_t origin, llfi_place);
+llf_id llfi_build_const(llf_graph *, llf_dtype, uint64_t bits);
+llf_id llfi_build_input(llf_graph *, uint32_t type, bool scalar, uint32_t name, llfi_place);
+/* verify.c: every invariant above; E_GRAPH with node and reason. Linear. */
+llf_status llfi_verify(const llf_graph *);
+/* print.c: `labels` NULL or a function that writes " !k0,k2" for a node. */
+typedef void llfi_label_fn(void *user, llf_id, llfi_str *);
+llf_status llfi_print(const llf_graph *, llfi_str *, llfi_label_fn *labels, void *user);
+/* parse.c */
+llf_status llfi_parse(llf_context *, const char *text, size_t bytes, const char *file, llf_graph **);
+/* literal.c: text of a literal to bits of dtype with one rounding, and the shortest text that reads back. */
+llf_status llfi_literal_parse(llfi_diag *, llfi_place, llf_dtype, const char *text, size_t bytes, uint64_t *bits);
+void llfi_literal_print(llf_dtype, uint64_t bits, llfi_str *);
+
+/* rewrite.c: how passes change a graph: the old nodes are walked in order, new ones are appended to the same graph,
+ * old ids map to new ones. Inputs keep their place and stay even when unused. Linear. */
+typedef struct {
+    llf_graph *g;
+    llfi_node *old; /* the nodes before, in order */
+    uint32_t olds;
+    llf_id *map; /* old id -> new id; LLF_NONE: not yet or dropped */
+} llfi_rewrite;
+llf_status llfi_rewrite_begin(llfi_rewrite *, llf_graph *, llfi_arena *); /* copies inputs over */
+llf_status llfi_rewrite_copy(llfi_rewrite *, llf_id old);                 /* same op, operands mapped */
+/* Appends op with new-id operands, carrying origin, name (when `named`) and place of `like`. */
+llf_status llfi_rewrite_op(llfi_rewrite *, llf_id like, llf_op, const llf_id *arg, uint64_t attr, llf_id *out);
+llf_status llfi_rewrite_const(llfi_rewrite *, llf_dtype, uint64_t bits, llf_id *out);
+llf_status llfi_rewrite_end(llfi_rewrite *); /* maps outputs; drops the old nodes */
+void llfi_rewrite_abort(llfi_rewrite *);     /* after a failure: the graph is left destroyable */
+
+#endif
