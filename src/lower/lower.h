@@ -79,6 +79,7 @@ typedef struct llfi_site {
     llfi_val *val;         /* by demand; run == NULL: not yet made */
     LLVMValueRef function;
     LLVMValueRef *arg;     /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar */
+    LLVMValueRef range[2]; /* host: first iteration of this call and one past its last, i64 */
     const char *name;      /* of the kernel function */
     llfi_arena *arena;
 } llfi_site;
