@@ -13,19 +13,20 @@ typedef struct llfi_backend llfi_backend;
 
 typedef struct llfi_target {
     const llfi_backend *backend;
-    char name[64];     /* canonical text: "nvptx:sm_90a+ptx83", "host:<cpu>" */
-    char cpu[48];      /* LLVM CPU name */
+    char name[64]; /* canonical text: "nvptx:sm_90a+ptx83", "host:<cpu>" */
+    char cpu[48];  /* LLVM CPU name */
     char features[1024];
-    uint32_t sm;       /* nvptx: 75, 80, 90 */
-    bool sm_a;         /* nvptx: the `a` suffix */
-    uint32_t ptx;      /* nvptx: 83 = PTX 8.3 */
-    uint32_t simd_bytes; /* host: vector register size */
+    uint32_t sm;          /* nvptx: 75, 80, 90 */
+    bool sm_a;            /* nvptx: the `a` suffix */
+    uint32_t ptx;         /* nvptx: 83 = PTX 8.3 */
+    uint32_t simd_bytes;  /* host: vector register size */
     uint32_t param_bytes; /* kernel parameter limit */
 } llfi_target;
 
 /* How functions and roundings are made; all on register form at emit->width. */
 typedef struct {
-    /* x -> op(x) for function ops (not EXACT), f32 or f64 register form; the caller rounds to 16-bit dtypes */
+    /* x -> op(x) for function ops (not EXACT), f32 or f64 register form; the caller rounds to 16-bit dtypes
+     */
     LLVMValueRef (*function)(struct llfi_emit *, llf_op, llf_dtype compute, LLVMValueRef x);
     /* float value -> i16 bits, one rounding; from f32 or f64 */
     LLVMValueRef (*narrow)(struct llfi_emit *, llf_dtype to, LLVMValueRef x);
@@ -48,12 +49,14 @@ struct llfi_backend {
     const char *name; /* "nvptx", "host" */
     const llfi_lowering *lowering;
     const struct llfi_skeleton *const *skeletons; /* NULL-terminated, in order of preference */
-    /* Fills cpu, features and limits from the text after the backend's name (may be ""). E_TARGET or E_ARG. */
+    /* Fills cpu, features and limits from the text after the backend's name (may be ""). E_TARGET or E_ARG.
+     */
     llf_status (*init)(llfi_diag *, const char *text, llfi_target *);
-    /* Triple, data layout and function attributes of a fresh module; kernel function of that name and argument list. */
+    /* Triple, data layout and function attributes of a fresh module; kernel function of that name and
+     * argument list. */
     llf_status (*begin)(struct llfi_site *);
-    /* Verifies that nothing unselectable is left, optimises, emits. `stages`: NULL or texts wanted by name "llvm-opt",
-     * "asm". Thread-safe: touches only the module. */
+    /* Verifies that nothing unselectable is left, optimises, emits. `stages`: NULL or texts wanted by name
+     * "llvm-opt", "asm". Thread-safe: touches only the module. */
     llf_status (*compile)(llfi_diag *, const llfi_target *, const llf_allocator *, LLVMModuleRef, llfi_code *,
                           llfi_str *llvm_opt, llfi_str *assembly);
 };
@@ -62,8 +65,8 @@ extern const llfi_backend llfi_backend_nvptx, llfi_backend_host;
 /* Text as in llf_options.target; NULL: host. Initialises LLVM's targets once per process (thread-safe). */
 llf_status llfi_target_make(llf_context *, const char *text, llfi_target *);
 
-/* libdevice.c: bitcode of one pruned libdevice function ("__nv_tanhf"), embedded at build time; false: none (built without a
- * toolkit). */
+/* libdevice.c: bitcode of one pruned libdevice function ("__nv_tanhf"), embedded at build time; false: none
+ * (built without a toolkit). */
 bool llfi_libdevice_get(const char *function, const unsigned char **bitcode, size_t *bytes);
 bool llfi_libdevice_present(void);
 

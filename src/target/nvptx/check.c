@@ -1,0 +1,178 @@
+/* check.c: the gate before code generation. LLVM ends the process on a node it cannot select, so only what is
+ * known to select passes: opcodes, types and callees are whitelisted. Must not change the module. */
+#include "target/nvptx/nvptx.h"
+
+/* Intrinsics that select on every architecture from sm_75 for the types that type_ok lets through. */
+static const char *const floats_only[] = {"llvm.fma.",   "llvm.fabs.",      "llvm.copysign.",
+                                          "llvm.trunc.", "llvm.floor.",     "llvm.ceil.",
+                                          "llvm.rint.",  "llvm.roundeven.", NULL};
+static const char *const full_floats[] = {"llvm.sqrt.", NULL};                     /* f32 and f64 */
+static const char *const single_only[] = {"llvm.maximum.", "llvm.minimum.", NULL}; /* f32, sm_80 and later */
+static const char *const integers[] = {"llvm.smax.", "llvm.smin.", "llvm.umax.",  "llvm.umin.",
+                                       "llvm.abs.",  "llvm.ctlz.", "llvm.cttz.",  "llvm.ctpop.",
+                                       "llvm.fshl.", "llvm.fshr.", "llvm.bswap.", "llvm.umul.with.overflow.",
+                                       NULL};
+static const char *const others[] = {"llvm.fptosi.sat.",
+                                     "llvm.fptoui.sat.",
+                                     "llvm.assume",
+                                     "llvm.nvvm.read.ptx.sreg.tid.",
+                                     "llvm.nvvm.read.ptx.sreg.ntid.",
+                                     "llvm.nvvm.read.ptx.sreg.ctaid.",
+                                     "llvm.nvvm.read.ptx.sreg.nctaid.",
+                                     NULL};
+
+static bool starts(const char *name, const char *const *prefix)
+{
+    for (; *prefix; prefix++)
+        if (strncmp(name, *prefix, strlen(*prefix)) == 0)
+            return true;
+    return false;
+}
+
+/* *scalar: the element's type. Vectors only up to 16 lanes of the widths that loads and stores have. */
+static bool type_ok(const llfi_target *t, LLVMTypeRef type, LLVMTypeKind *scalar)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (kind == LLVMVectorTypeKind) {
+        if (LLVMGetVectorSize(type) > 16)
+            return false;
+        type = LLVMGetElementType(type);
+        kind = LLVMGetTypeKind(type);
+    }
+    *scalar = kind;
+    if (kind == LLVMIntegerTypeKind) {
+        unsigned bits = LLVMGetIntTypeWidth(type);
+        return bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128;
+    }
+    if (kind == LLVMBFloatTypeKind)
+        return t->sm >= 80;
+    return kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind || kind == LLVMHalfTypeKind ||
+           kind == LLVMPointerTypeKind || kind == LLVMVoidTypeKind || kind == LLVMLabelTypeKind;
+}
+
+static bool opcode_ok(LLVMValueRef inst)
+{
+    switch (LLVMGetInstructionOpcode(inst)) {
+    case LLVMRet:
+    case LLVMBr:
+    case LLVMSwitch:
+    case LLVMAdd:
+    case LLVMFAdd:
+    case LLVMSub:
+    case LLVMFSub:
+    case LLVMMul:
+    case LLVMFMul:
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMFDiv:
+    case LLVMURem:
+    case LLVMSRem:
+    case LLVMShl:
+    case LLVMLShr:
+    case LLVMAShr:
+    case LLVMAnd:
+    case LLVMOr:
+    case LLVMXor:
+    case LLVMLoad:
+    case LLVMStore:
+    case LLVMGetElementPtr:
+    case LLVMTrunc:
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMFPToUI:
+    case LLVMFPToSI:
+    case LLVMUIToFP:
+    case LLVMSIToFP:
+    case LLVMFPTrunc:
+    case LLVMFPExt:
+    case LLVMPtrToInt:
+    case LLVMIntToPtr:
+    case LLVMBitCast:
+    case LLVMAddrSpaceCast:
+    case LLVMICmp:
+    case LLVMFCmp:
+    case LLVMPHI:
+    case LLVMCall:
+    case LLVMSelect:
+    case LLVMExtractElement:
+    case LLVMInsertElement:
+    case LLVMShuffleVector:
+    case LLVMExtractValue:
+    case LLVMFNeg:
+    case LLVMFreeze: return true;
+    default:
+        return false; /* frem (wrong for large quotients), alloca (local memory), unreachable (a trap),
+                         atomics, ... */
+    }
+}
+
+static llf_status refuse(llfi_diag *d, const llfi_target *t, LLVMValueRef inst, const char *why)
+{
+    char *text = LLVMPrintValueToString(inst);
+    llf_status s = llfi_fail(d, LLF_E_LLVM, "%s: %s: %.300s", t->name, why, text ? text : "?");
+    LLVMDisposeMessage(text);
+    return s;
+}
+
+static llf_status check_call(llfi_diag *d, const llfi_target *t, LLVMValueRef call)
+{
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    if (!callee || !LLVMIsAFunction(callee))
+        return refuse(d, t, call, "an indirect call or inline assembly cannot be selected");
+    size_t length = 0;
+    const char *name = LLVMGetValueName2(callee, &length);
+    if (length > 5 && memcmp(name, "__nv_", 5) == 0) {
+        const unsigned char *bitcode;
+        size_t bytes;
+        if (!LLVMIsDeclaration(callee) || llfi_libdevice_get(name, &bitcode, &bytes))
+            return LLF_OK;
+        return refuse(d, t, call, "not an embedded libdevice function");
+    }
+    if (!LLVMIsDeclaration(callee))
+        return LLF_OK; /* its body is walked too */
+    if (starts(name, others))
+        return LLF_OK;
+    LLVMTypeKind kind = LLVMVoidTypeKind;
+    LLVMTypeRef type = LLVMGetNumArgOperands(call) ? LLVMTypeOf(LLVMGetOperand(call, 0)) : LLVMTypeOf(call);
+    (void)type_ok(t, type, &kind);
+    bool full = kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind;
+    bool half = kind == LLVMHalfTypeKind || kind == LLVMBFloatTypeKind;
+    if ((starts(name, floats_only) && (full || half)) || (starts(name, full_floats) && full) ||
+        (starts(name, single_only) && kind == LLVMFloatTypeKind && t->sm >= 80) ||
+        (starts(name, integers) && kind == LLVMIntegerTypeKind))
+        return LLF_OK;
+    return refuse(d, t, call, "a call that code generation cannot select");
+}
+
+static llf_status check_inst(llfi_diag *d, const llfi_target *t, LLVMValueRef inst)
+{
+    LLVMTypeKind kind;
+    LLVMOpcode op = LLVMGetInstructionOpcode(inst);
+    if (!opcode_ok(inst))
+        return refuse(d, t, inst, "an instruction that code generation cannot select");
+    bool aggregate =
+        op == LLVMCall && LLVMGetTypeKind(LLVMTypeOf(inst)) == LLVMStructTypeKind; /* with.overflow */
+    if (!aggregate && !type_ok(t, LLVMTypeOf(inst), &kind))
+        return refuse(d, t, inst, "a type that this architecture lacks");
+    unsigned operands = (unsigned)LLVMGetNumOperands(inst);
+    for (unsigned i = 0; i < operands && op != LLVMCall && op != LLVMBr && op != LLVMExtractValue; i++)
+        if (!type_ok(t, LLVMTypeOf(LLVMGetOperand(inst, i)), &kind))
+            return refuse(d, t, inst, "a type that this architecture lacks");
+    if (op == LLVMSIToFP) {
+        LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(inst, 0));
+        if (LLVMGetTypeKind(from) == LLVMVectorTypeKind)
+            from = LLVMGetElementType(from);
+        if (LLVMGetIntTypeWidth(from) == 1) /* LLVM 22 gives +1, not -1 */
+            return refuse(d, t, inst, "sitofp of i1 is selected wrongly");
+    }
+    return op == LLVMCall ? check_call(d, t, inst) : LLF_OK;
+}
+
+llf_status llfi_nvptx_check(llfi_diag *d, const llfi_target *t, LLVMModuleRef module)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
+            for (LLVMValueRef inst = LLVMGetFirstInstruction(bb); inst; inst = LLVMGetNextInstruction(inst))
+                LLF_TRY(check_inst(d, t, inst));
+    return LLF_OK;
+}

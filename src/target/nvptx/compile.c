@@ -1,0 +1,218 @@
+/* compile.c: module set-up, passes and PTX of one kernel. Touches only the module it is given; prints
+ * nothing. */
+#include "target/nvptx/nvptx.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#define PTX_KERNEL \
+    71u /* llvm::CallingConv::PTX_Kernel; nvvm.annotations are ignored in modules built in memory */
+
+/* Chosen for time: one cheap round each, libdevice being simplified already (tools/embed_libdevice.c). */
+static const char pipeline[] = "always-inline,globaldce,"
+                               "function(early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,"
+                               "simplifycfg,early-cse<memssa>,dce),strip-dead-prototypes";
+
+llf_status llfi_nvptx_machine(llfi_diag *d, const llfi_target *t, LLVMTargetMachineRef *tm)
+{
+    LLVMTargetRef target = NULL;
+    char *message = NULL;
+    *tm = NULL;
+    if (LLVMGetTargetFromTriple("nvptx64-nvidia-cuda", &target, &message)) {
+        llf_status s = llfi_fail(d, LLF_E_TARGET, "LLVM has no NVPTX target: %.200s", message ? message : "");
+        LLVMDisposeMessage(message);
+        return s;
+    }
+    *tm = LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", t->cpu, t->features, LLVMCodeGenLevelDefault,
+                                  LLVMRelocDefault, LLVMCodeModelDefault);
+    return *tm ? LLF_OK : llfi_fail(d, LLF_E_LLVM, "%s: LLVM makes no target machine", t->name);
+}
+
+static void string_attribute(llfi_site *s, const char *key, const char *value)
+{
+    LLVMAttributeRef a =
+        LLVMCreateStringAttribute(s->emit.lx, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(s->function, ON_FUNCTION, a);
+}
+
+static void attributes(llfi_site *s)
+{
+    char text[32];
+    const llfi_target *t = s->emit.target;
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+    LLVMSetFunctionCallConv(s->function, PTX_KERNEL);
+    LLVMAddAttributeAtIndex(s->function, ON_FUNCTION, LLVMCreateEnumAttribute(s->emit.lx, nounwind, 0));
+    snprintf(text, sizeof text, "%u,1,1", s->schedule->threads);
+    string_attribute(s, "nvvm.maxntid", text);
+    string_attribute(s, "denormal-fp-math", "ieee,ieee");
+    string_attribute(s, "target-cpu", t->cpu);
+    string_attribute(s, "target-features", t->features);
+}
+
+static LLVMTypeRef arg_type(llfi_site *s, const llfi_arg *a)
+{
+    switch (a->kind) {
+    case LLFI_ARG_BUFFER:
+    case LLFI_ARG_TABLE:
+    case LLFI_ARG_SCRATCH:
+    case LLFI_ARG_COUNTER: return LLVMPointerTypeInContext(s->emit.lx, 1);
+    case LLFI_ARG_DIM:
+    case LLFI_ARG_STRIDE: return s->emit.i64;
+    case LLFI_ARG_SCALAR: return llfi_emit_mem_type(&s->emit, a->dtype, 1);
+    case LLFI_ARG_TENSORMAP: break;
+    }
+    return NULL;
+}
+
+/* Leaves the builder at the end of the entry block, scalars unpacked there. */
+static llf_status make_function(llfi_site *s)
+{
+    const llfi_schedule *sc = s->schedule;
+    LLVMTypeRef *type = llfi_arena_alloc(s->arena, (sc->args + 1) * sizeof *type);
+    s->arg = llfi_arena_alloc(s->arena, (sc->args + 1) * sizeof *s->arg);
+    if (!type || !s->arg)
+        return llfi_nomem(s->emit.diag);
+    for (uint32_t i = 0; i < sc->args; i++)
+        if (!(type[i] = arg_type(s, &sc->arg[i])))
+            return llfi_fail(s->emit.diag, LLF_E_UNSUPPORTED, "nvptx: argument kind %d",
+                             (int)sc->arg[i].kind);
+    LLVMTypeRef ft = LLVMFunctionType(LLVMVoidTypeInContext(s->emit.lx), type, sc->args, false);
+    s->function = LLVMAddFunction(s->emit.module, s->name, ft);
+    attributes(s);
+    LLVMPositionBuilderAtEnd(s->emit.b, LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "entry"));
+    uint32_t width = s->emit.width;
+    s->emit.width = 1;
+    for (uint32_t i = 0; i < sc->args; i++) {
+        s->arg[i] = LLVMGetParam(s->function, i);
+        if (sc->arg[i].kind == LLFI_ARG_SCALAR)
+            s->arg[i] = llfi_emit_unpack(&s->emit, sc->arg[i].dtype, s->arg[i]);
+    }
+    s->emit.width = width;
+    return s->emit.status;
+}
+
+llf_status llfi_nvptx_begin(struct llfi_site *s)
+{
+    LLVMTargetMachineRef tm;
+    LLF_TRY(llfi_nvptx_machine(s->emit.diag, s->emit.target, &tm));
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
+    LLVMSetModuleDataLayout(s->emit.module, layout);
+    LLVMSetTarget(s->emit.module, "nvptx64-nvidia-cuda");
+    LLVMDisposeTargetData(layout);
+    LLVMDisposeTargetMachine(tm);
+    return make_function(s);
+}
+
+/* Keeps LLVM's diagnostics off stderr; the first error's text is what the caller reports. */
+typedef struct {
+    bool error;
+    char text[256];
+} heard;
+
+static void hear(LLVMDiagnosticInfoRef info, void *user)
+{
+    heard *h = user;
+    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || h->error)
+        return;
+    char *text = LLVMGetDiagInfoDescription(info);
+    h->error = true;
+    snprintf(h->text, sizeof h->text, "%s", text ? text : "");
+    LLVMDisposeMessage(text);
+}
+
+static llf_status verify(llfi_diag *d, const llfi_target *t, LLVMModuleRef module)
+{
+    char *message = NULL;
+    llf_status s = LLF_OK;
+    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+        s = llfi_fail(d, LLF_E_LLVM, "%s: the module is not valid: %.500s", t->name, message ? message : "");
+    LLVMDisposeMessage(message);
+    return s;
+}
+
+static llf_status optimise(llfi_diag *d, const llfi_target *t, LLVMModuleRef module, LLVMTargetMachineRef tm)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(module, pipeline, tm, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (!error)
+        return LLF_OK;
+    char *text = LLVMGetErrorMessage(error);
+    llf_status s = llfi_fail(d, LLF_E_LLVM, "%s: LLVM passes: %.300s", t->name, text);
+    LLVMDisposeErrorMessage(text);
+    return s;
+}
+
+static llf_status emit(llfi_diag *d, const llfi_target *t, const llf_allocator *mem, LLVMModuleRef module,
+                       LLVMTargetMachineRef tm, llfi_code *code)
+{
+    LLVMMemoryBufferRef ptx = NULL;
+    char *message = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(tm, module, LLVMAssemblyFile, &message, &ptx)) {
+        llf_status s =
+            llfi_fail(d, LLF_E_LLVM, "%s: code generation: %.300s", t->name, message ? message : "");
+        LLVMDisposeMessage(message);
+        return s;
+    }
+    code->bytes = LLVMGetBufferSize(ptx);
+    code->code = llfi_alloc(mem, code->bytes + 1);
+    if (code->code) {
+        memcpy(code->code, LLVMGetBufferStart(ptx), code->bytes);
+        code->code[code->bytes] = 0;
+    }
+    LLVMDisposeMemoryBuffer(ptx);
+    return code->code ? LLF_OK : llfi_nomem(d);
+}
+
+static llf_status run(llfi_diag *d, const llfi_target *t, const llf_allocator *mem, LLVMModuleRef module,
+                      LLVMTargetMachineRef tm, llfi_code *code, llfi_str *llvm_opt)
+{
+    double start = llfi_now_ms();
+    LLF_TRY(verify(d, t, module));
+    LLF_TRY(llfi_nvptx_check(d, t, module));
+    LLF_TRY(llfi_nvptx_link(d, module));
+    LLF_TRY(optimise(d, t, module, tm));
+    code->opt_ms = llfi_now_ms() - start;
+    if (llvm_opt) {
+        char *text = LLVMPrintModuleToString(module);
+        llfi_str_puts(llvm_opt, text);
+        LLVMDisposeMessage(text);
+    }
+    start = llfi_now_ms();
+    LLF_TRY(emit(d, t, mem, module, tm, code));
+    code->emit_ms = llfi_now_ms() - start;
+    return LLF_OK;
+}
+
+llf_status llfi_nvptx_compile(llfi_diag *d, const llfi_target *t, const llf_allocator *mem,
+                              LLVMModuleRef module, llfi_code *code, llfi_str *llvm_opt, llfi_str *assembly)
+{
+    LLVMTargetMachineRef tm;
+    heard h = {0};
+    memset(code, 0, sizeof *code);
+    LLF_TRY(llfi_nvptx_machine(d, t, &tm));
+    LLVMContextRef cx = LLVMGetModuleContext(module);
+    LLVMContextSetDiagnosticHandler(cx, hear, &h);
+    llf_status s = run(d, t, mem, module, tm, code, llvm_opt);
+    LLVMContextSetDiagnosticHandler(cx, NULL, NULL);
+    LLVMDisposeTargetMachine(tm);
+    if (s == LLF_OK && h.error) {
+        llfi_free(mem, code->code, code->bytes + 1);
+        memset(code, 0, sizeof *code);
+        s = llfi_fail(d, LLF_E_LLVM, "%s: %s", t->name, h.text);
+    }
+    if (s == LLF_OK && assembly)
+        llfi_str_add(assembly, code->code, code->bytes);
+    return s;
+}
+
+static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_pointwise_nvptx, NULL};
+
+const llfi_backend llfi_backend_nvptx = {
+    .name = "nvptx",
+    .lowering = &llfi_nvptx_lowering,
+    .skeletons = skeletons,
+    .init = llfi_nvptx_init,
+    .begin = llfi_nvptx_begin,
+    .compile = llfi_nvptx_compile,
+};

@@ -1,0 +1,118 @@
+/* lowering.c: how functions and roundings are made on NVIDIA GPUs. Must not emit anything check.c refuses. */
+#include "target/nvptx/nvptx.h"
+
+#include "target/soft16.h"
+
+/* One call per lane: libdevice is scalar. */
+static LLVMValueRef call_lanes(llfi_emit *e, const char *name, LLVMTypeRef scalar, LLVMValueRef x)
+{
+    LLVMTypeRef type = LLVMFunctionType(scalar, &scalar, 1, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
+    if (!f) {
+        f = LLVMAddFunction(e->module, name, type);
+        unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+        LLVMAddAttributeAtIndex(f, ON_FUNCTION, LLVMCreateEnumAttribute(e->lx, nounwind, 0));
+    }
+    if (e->width == 1)
+        return LLVMBuildCall2(e->b, type, f, &x, 1, "");
+    LLVMValueRef r = LLVMGetPoison(LLVMTypeOf(x));
+    for (uint32_t i = 0; i < e->width; i++) {
+        LLVMValueRef at = LLVMConstInt(e->i32, i, false);
+        LLVMValueRef lane = LLVMBuildExtractElement(e->b, x, at, "");
+        r = LLVMBuildInsertElement(e->b, r, LLVMBuildCall2(e->b, type, f, &lane, 1, ""), at, "");
+    }
+    return r;
+}
+
+static LLVMValueRef function(llfi_emit *e, llf_op op, llf_dtype compute, LLVMValueRef x)
+{
+    bool wide = compute == LLF_F64;
+    const char *name = NULL;
+    switch (op) {
+#define LIBDEVICE(id, f32, f64)  \
+    case LLF_OP_##id:            \
+        name = wide ? f64 : f32; \
+        break;
+#include "target/libdevice.def"
+#undef LIBDEVICE
+    default: break;
+    }
+    if (!name) {
+        e->status = llfi_fail(e->diag, LLF_E_INTERNAL, "nvptx has no function for op %d", (int)op);
+        return LLVMGetPoison(LLVMTypeOf(x));
+    }
+    return call_lanes(e, name, wide ? e->f64 : e->f32, x);
+}
+
+static bool is_double(const llfi_emit *e, LLVMValueRef x)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    return (LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t) == e->f64;
+}
+
+static LLVMTypeRef sixteen(llfi_emit *e, llf_dtype dtype)
+{
+    return llfi_emit_vec(dtype == LLF_F16 ? e->f16 : e->bf16, e->width);
+}
+
+static bool has_bf16(const llfi_emit *e)
+{
+    return e->target->sm >= 80;
+}
+
+/* cvt.rn.f16.f64 is everywhere, cvt.rn.bf16.f64 from sm_90 on; below, a rounding to odd comes first. */
+static LLVMValueRef narrow(llfi_emit *e, llf_dtype to, LLVMValueRef x)
+{
+    if (is_double(e, x) && to == LLF_BF16 && e->target->sm < 90)
+        x = llfi_soft16_round_odd(e, x);
+    if (to == LLF_BF16 && !has_bf16(e))
+        return llfi_soft16_narrow_f32(e, to, x);
+    LLVMValueRef r = LLVMBuildFPTrunc(e->b, x, sixteen(e, to), "");
+    return LLVMBuildBitCast(e->b, r, llfi_emit_vec(e->i16, e->width), "");
+}
+
+static LLVMValueRef widen(llfi_emit *e, llf_dtype from, LLVMValueRef bits)
+{
+    if (from == LLF_BF16)
+        return llfi_soft16_widen(e, from, bits); /* a shift or prmt; cheaper than a conversion */
+    LLVMValueRef half = LLVMBuildBitCast(e->b, bits, sixteen(e, from), "");
+    return LLVMBuildFPExt(e->b, half, llfi_emit_vec(e->f32, e->width), "");
+}
+
+static LLVMValueRef fma16(llfi_emit *e, llf_dtype dtype, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    if (dtype == LLF_BF16 && !has_bf16(e))
+        return llfi_soft16_fma(e, dtype, a, b, c);
+    LLVMTypeRef type = sixteen(e, dtype);
+    LLVMValueRef arg[3] = {LLVMBuildFPTrunc(e->b, a, type, ""), LLVMBuildFPTrunc(e->b, b, type, ""),
+                           LLVMBuildFPTrunc(e->b, c, type, "")};
+    LLVMValueRef r = llfi_emit_call(e, "llvm.fma", type, arg, 3);
+    return LLVMBuildFPExt(e->b, r, llfi_emit_vec(e->f32, e->width), "");
+}
+
+/* Where max.NaN is missing. Equal operands differ at most in the sign of zero, which `and` and `or` settle.
+ */
+static LLVMValueRef maximum_by_select(llfi_emit *e, bool minimum, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef lb = e->b;
+    LLVMTypeRef type = LLVMTypeOf(a), bits = llfi_emit_vec(is_double(e, a) ? e->i64 : e->i32, e->width);
+    LLVMValueRef ia = LLVMBuildBitCast(lb, a, bits, ""), ib = LLVMBuildBitCast(lb, b, bits, "");
+    LLVMValueRef both = minimum ? LLVMBuildOr(lb, ia, ib, "") : LLVMBuildAnd(lb, ia, ib, "");
+    LLVMValueRef first = LLVMBuildFCmp(lb, minimum ? LLVMRealOLT : LLVMRealOGT, a, b, "");
+    LLVMValueRef equal = LLVMBuildFCmp(lb, LLVMRealOEQ, a, b, "");
+    LLVMValueRef nan = LLVMBuildFCmp(lb, LLVMRealUNO, a, b, "");
+    LLVMValueRef r = LLVMBuildSelect(lb, first, a, b, "");
+    r = LLVMBuildSelect(lb, equal, LLVMBuildBitCast(lb, both, type, ""), r, "");
+    return LLVMBuildSelect(lb, nan, LLVMBuildFAdd(lb, a, b, ""), r, "");
+}
+
+static LLVMValueRef maximum(llfi_emit *e, llf_dtype dtype, bool minimum, LLVMValueRef a, LLVMValueRef b)
+{
+    if (dtype == LLF_F64 || e->target->sm < 80)
+        return maximum_by_select(e, minimum, a, b);
+    LLVMValueRef arg[2] = {a, b};
+    return llfi_emit_call(e, minimum ? "llvm.minimum" : "llvm.maximum", LLVMTypeOf(a), arg, 2);
+}
+
+const llfi_lowering llfi_nvptx_lowering = {
+    .function = function, .narrow = narrow, .widen = widen, .fma16 = fma16, .maximum = maximum};
