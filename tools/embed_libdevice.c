@@ -22,6 +22,7 @@ static const char *const names[] = {
 #undef LIBDEVICE
 };
 #define NAMES (sizeof names / sizeof names[0])
+#define OLDEST_ARCH 750u
 #define ON_FUNCTION ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
 
 static int fail(const char *what, const char *detail)
@@ -30,7 +31,21 @@ static int fail(const char *what, const char *detail)
     return 1;
 }
 
-/* Every call of __nvvm_reflect becomes 0, but only when it asks for __CUDA_FTZ. */
+/* True when `call` is only compared for equality with architectures older than any we compile for. */
+static int asks_for_old_arch(LLVMValueRef call)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (!LLVMIsAICmpInst(user) || LLVMGetICmpPredicate(user) != LLVMIntEQ)
+            return 0;
+        LLVMValueRef with = LLVMGetOperand(user, 1);
+        if (!LLVMIsAConstantInt(with) || LLVMConstIntGetZExtValue(with) >= OLDEST_ARCH)
+            return 0;
+    }
+    return 1;
+}
+
+/* __CUDA_FTZ is 0; __CUDA_ARCH may only be asked where every architecture of ours answers alike. */
 static int answer_reflect(LLVMModuleRef module, const char *name)
 {
     LLVMValueRef reflect = LLVMGetNamedFunction(module, "__nvvm_reflect");
@@ -46,9 +61,13 @@ static int answer_reflect(LLVMModuleRef module, const char *name)
         if (LLVMIsAGlobalVariable(key) && LLVMGetInitializer(key) &&
             LLVMIsConstantString(LLVMGetInitializer(key)))
             text = LLVMGetAsString(LLVMGetInitializer(key), &length);
-        if (length != sizeof "__CUDA_FTZ" || memcmp(text, "__CUDA_FTZ", length) != 0)
-            return fail(name, "asks __nvvm_reflect for something other than __CUDA_FTZ");
-        LLVMReplaceAllUsesWith(call, LLVMConstInt(LLVMTypeOf(call), 0, 0));
+        unsigned answer = 0;
+        if (length == sizeof "__CUDA_ARCH" && memcmp(text, "__CUDA_ARCH", length) == 0 &&
+            asks_for_old_arch(call))
+            answer = OLDEST_ARCH;
+        else if (length != sizeof "__CUDA_FTZ" || memcmp(text, "__CUDA_FTZ", length) != 0)
+            return fail(name, "asks __nvvm_reflect for something that cannot be answered now");
+        LLVMReplaceAllUsesWith(call, LLVMConstInt(LLVMTypeOf(call), answer, 0));
         LLVMInstructionEraseFromParent(call);
     }
     return 0;
