@@ -24,6 +24,7 @@ typedef struct {
     llf_dtype dtype; /* of the buffer's elements or the scalar */
     uint32_t ref;
     bool written;    /* buffer */
+    bool vector;     /* buffer accessed by vectors: its address must be a multiple of vector_align for that path */
 } llfi_arg;
 
 #define LLFI_LAUNCH_VALUES 4
@@ -46,8 +47,9 @@ typedef struct {
     uint32_t threads;  /* a block */
     uint32_t runs;     /* vectors a thread */
     uint32_t width;    /* elements a vector; 1: scalar */
-    uint32_t vector_align; /* bytes that every buffer address must be a multiple of for the vector path */
+    uint32_t vector_align; /* bytes that every `vector` buffer's address must be a multiple of for the vector path */
     uint32_t cost;     /* estimated instructions per element */
+    bool uniform_store; /* a rank-0 value is stored beside larger ones: launch even when there are no elements */
 } llfi_schedule;
 
 /* The reason for a refusal, for explain and the decision log. */
