@@ -93,6 +93,9 @@ void llfi_site_forget(llfi_site *);
 /* "llf_poi_fused_mul_add_sigmoid_1a2b3c4d" */
 void llfi_kernel_name(const llf_graph *, const llfi_kernel *, const llfi_skeleton *, uint64_t hash, char *name, size_t size);
 
+/* name.c: what makes two kernels one module: demand list, schedule, target. Its low 32 bits end the kernel's name. */
+uint64_t llfi_kernel_hash(const llf_graph *, const llfi_demands *, const llfi_kernel *, const llfi_schedule *, const llfi_target *);
+
 /* lower.c: everything for one kernel: demands, function, skeleton's emit, LLVMVerifyModule. */
 typedef struct {
     LLVMContextRef lx;

@@ -1,0 +1,276 @@
+/* emit_ew.c: one emitter per elementwise row of ops.def, shared by all targets. Pure on <w x T> in register
+ * form; each rounds to its node's dtype, so that fusing changes no bits. Nothing here may be poison or
+ * unselectable: no nsw/nuw, no fast-math flags, no plain fptosi, no sitofp of i1, no llvm.* function that a
+ * target lacks. */
+#include "lower/lower.h"
+
+#include "ir/float.h"
+
+static llf_dtype dtype_of(llfi_emit *e, llf_id id)
+{
+    return llfi_dtype_of(e->g, id);
+}
+
+static llf_dtype operand_dtype(llfi_emit *e, llf_id id, uint32_t operand)
+{
+    return llfi_dtype_of(e->g, llfi_node_at(e->g, id)->arg[operand]);
+}
+
+static bool is_float(llf_dtype t)
+{
+    return llfi_dtypes[t].kind == LLFI_KIND_FLOAT;
+}
+
+static bool is_16(llf_dtype t)
+{
+    return t == LLF_F16 || t == LLF_BF16;
+}
+
+/* ---- arithmetic: f32 has 24 >= 2p+2 bits for both 16-bit formats, so + - * / sqrt in f32 and one more
+ * rounding give the correctly rounded 16-bit result (Figueroa 1995) */
+
+LLVMValueRef llfi_emit_COPY(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    (void)e, (void)id;
+    return arg[0];
+}
+
+LLVMValueRef llfi_emit_ADD(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    llf_dtype t = dtype_of(e, id);
+    return is_float(t) ? llfi_emit_round(e, t, LLVMBuildFAdd(e->b, arg[0], arg[1], ""))
+                       : LLVMBuildAdd(e->b, arg[0], arg[1], "");
+}
+
+LLVMValueRef llfi_emit_SUB(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    llf_dtype t = dtype_of(e, id);
+    return is_float(t) ? llfi_emit_round(e, t, LLVMBuildFSub(e->b, arg[0], arg[1], ""))
+                       : LLVMBuildSub(e->b, arg[0], arg[1], "");
+}
+
+LLVMValueRef llfi_emit_MUL(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    llf_dtype t = dtype_of(e, id);
+    return is_float(t) ? llfi_emit_round(e, t, LLVMBuildFMul(e->b, arg[0], arg[1], ""))
+                       : LLVMBuildMul(e->b, arg[0], arg[1], "");
+}
+
+LLVMValueRef llfi_emit_DIV(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    return llfi_emit_round(e, dtype_of(e, id), LLVMBuildFDiv(e->b, arg[0], arg[1], ""));
+}
+
+LLVMValueRef llfi_emit_NEG(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    return is_float(dtype_of(e, id)) ? LLVMBuildFNeg(e->b, arg[0], "") : LLVMBuildNeg(e->b, arg[0], "");
+}
+
+LLVMValueRef llfi_emit_ABS(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    LLVMTypeRef type = LLVMTypeOf(arg[0]);
+    if (is_float(dtype_of(e, id)))
+        return llfi_emit_call(e, "llvm.fabs", type, (LLVMValueRef[]){arg[0]}, 1);
+    LLVMValueRef keep_min = LLVMConstInt(e->i1, 0, 0); /* is_int_min_poison = false */
+    return llfi_emit_call(e, "llvm.abs", type, (LLVMValueRef[]){arg[0], keep_min}, 2);
+}
+
+static LLVMValueRef extremum(llfi_emit *e, llf_id id, const LLVMValueRef *arg, bool minimum)
+{
+    llf_dtype t = dtype_of(e, id);
+    if (is_float(t))
+        return e->target->backend->lowering->maximum(e, t, minimum, arg[0], arg[1]);
+    return llfi_emit_call(e, minimum ? "llvm.smin" : "llvm.smax", LLVMTypeOf(arg[0]),
+                          (LLVMValueRef[]){arg[0], arg[1]}, 2);
+}
+
+LLVMValueRef llfi_emit_MAXIMUM(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    return extremum(e, id, arg, false);
+}
+
+LLVMValueRef llfi_emit_MINIMUM(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    return extremum(e, id, arg, true);
+}
+
+LLVMValueRef llfi_emit_FMA(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    llf_dtype t = dtype_of(e, id);
+    if (is_16(t)) /* the exact product and sum need more than f32 and a second rounding */
+        return e->target->backend->lowering->fma16(e, t, arg[0], arg[1], arg[2]);
+    return llfi_emit_call(e, "llvm.fma", LLVMTypeOf(arg[0]), (LLVMValueRef[]){arg[0], arg[1], arg[2]}, 3);
+}
+
+LLVMValueRef llfi_emit_SQRT(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    return llfi_emit_round(e, dtype_of(e, id),
+                           llfi_emit_call(e, "llvm.sqrt", LLVMTypeOf(arg[0]), (LLVMValueRef[]){arg[0]}, 1));
+}
+
+/* ---- comparisons and selection; bool as boolean algebra, since i1 vectors compare poorly */
+
+LLVMValueRef llfi_emit_EQ(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    llf_dtype t = operand_dtype(e, id, 0);
+    if (t == LLF_BOOL)
+        return LLVMBuildNot(e->b, LLVMBuildXor(e->b, arg[0], arg[1], ""), "");
+    return is_float(t) ? LLVMBuildFCmp(e->b, LLVMRealOEQ, arg[0], arg[1], "")
+                       : LLVMBuildICmp(e->b, LLVMIntEQ, arg[0], arg[1], "");
+}
+
+LLVMValueRef llfi_emit_NE(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    llf_dtype t = operand_dtype(e, id, 0);
+    if (t == LLF_BOOL)
+        return LLVMBuildXor(e->b, arg[0], arg[1], "");
+    return is_float(t) ? LLVMBuildFCmp(e->b, LLVMRealUNE, arg[0], arg[1], "")
+                       : LLVMBuildICmp(e->b, LLVMIntNE, arg[0], arg[1], "");
+}
+
+/* a < b or a <= b */
+static LLVMValueRef less(llfi_emit *e, llf_dtype t, bool or_equal, LLVMValueRef a, LLVMValueRef b)
+{
+    if (t == LLF_BOOL) {
+        LLVMValueRef not_a = LLVMBuildNot(e->b, a, "");
+        return or_equal ? LLVMBuildOr(e->b, not_a, b, "") : LLVMBuildAnd(e->b, not_a, b, "");
+    }
+    return is_float(t) ? LLVMBuildFCmp(e->b, or_equal ? LLVMRealOLE : LLVMRealOLT, a, b, "")
+                       : LLVMBuildICmp(e->b, or_equal ? LLVMIntSLE : LLVMIntSLT, a, b, "");
+}
+
+LLVMValueRef llfi_emit_LT(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    return less(e, operand_dtype(e, id, 0), false, arg[0], arg[1]);
+}
+
+LLVMValueRef llfi_emit_LE(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    return less(e, operand_dtype(e, id, 0), true, arg[0], arg[1]);
+}
+
+LLVMValueRef llfi_emit_GT(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    return less(e, operand_dtype(e, id, 0), false, arg[1], arg[0]);
+}
+
+LLVMValueRef llfi_emit_GE(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    return less(e, operand_dtype(e, id, 0), true, arg[1], arg[0]);
+}
+
+LLVMValueRef llfi_emit_WHERE(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    (void)id;
+    return LLVMBuildSelect(e->b, arg[0], arg[1], arg[2], "");
+}
+
+/* ---- casts */
+
+/* |x| >= 2^53 does not fit f64; dropping 11 bits but keeping "was anything there" in the last one leaves
+ * every later rounding to a 16-bit format as if it had seen all bits. */
+static LLVMValueRef i64_to_16(llfi_emit *e, llf_dtype to, LLVMValueRef x)
+{
+    LLVMTypeRef f64 = llfi_emit_reg_type(e, LLF_F64, e->width);
+    LLVMValueRef zero = llfi_emit_i64c(e, 0);
+    LLVMValueRef negative = LLVMBuildICmp(e->b, LLVMIntSLT, x, zero, "");
+    LLVMValueRef keep_min = LLVMConstInt(e->i1, 0, 0);
+    LLVMValueRef ax = llfi_emit_call(e, "llvm.abs", LLVMTypeOf(x), (LLVMValueRef[]){x, keep_min}, 2);
+    if (!ax)
+        return NULL;
+    LLVMValueRef dropped = LLVMBuildAnd(e->b, ax, llfi_emit_i64c(e, 0x7ff), "");
+    LLVMValueRef sticky = LLVMBuildICmp(e->b, LLVMIntNE, dropped, zero, "");
+    LLVMValueRef high = LLVMBuildLShr(e->b, ax, llfi_emit_i64c(e, 11), "");
+    high = LLVMBuildOr(e->b, high, LLVMBuildZExt(e->b, sticky, LLVMTypeOf(x), ""), "");
+    LLVMValueRef large = LLVMBuildICmp(e->b, LLVMIntUGE, ax, llfi_emit_i64c(e, INT64_C(1) << 53), "");
+    /* both below 2^53 where chosen: exact; 2^63 itself is chosen as 2^52 */
+    LLVMValueRef chosen = LLVMBuildSelect(e->b, large, high, ax, "");
+    LLVMValueRef f = LLVMBuildSIToFP(e->b, chosen, f64, "");
+    f = LLVMBuildSelect(e->b, large, LLVMBuildFMul(e->b, f, llfi_emit_f64c(e, 2048.0), ""), f, "");
+    f = LLVMBuildSelect(e->b, negative, LLVMBuildFNeg(e->b, f, ""), f, "");
+    return llfi_emit_round(e, to, f);
+}
+
+static LLVMValueRef cast_int(llfi_emit *e, llf_dtype from, llf_dtype to, LLVMValueRef x)
+{
+    LLVMTypeRef type = llfi_emit_reg_type(e, to, e->width);
+    if (!is_float(to))
+        return from == LLF_I32 ? LLVMBuildSExt(e->b, x, type, "") : LLVMBuildTrunc(e->b, x, type, "");
+    if (!is_16(to))
+        return LLVMBuildSIToFP(e->b, x, type, "");
+    if (from == LLF_I64)
+        return i64_to_16(e, to, x);
+    LLVMTypeRef f64 = llfi_emit_reg_type(e, LLF_F64, e->width);
+    return llfi_emit_round(e, to, LLVMBuildSIToFP(e->b, x, f64, "")); /* i32 is exact in f64 */
+}
+
+/* Saturates; NaN gives 0: the definition of the intrinsic. */
+static LLVMValueRef float_to_int(llfi_emit *e, llf_dtype to, LLVMValueRef x)
+{
+    static const char name[] = "llvm.fptosi.sat";
+    unsigned intrinsic = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    LLVMTypeRef overload[2] = {llfi_emit_reg_type(e, to, e->width), LLVMTypeOf(x)};
+    if (!intrinsic) {
+        e->status = llfi_fail(e->diag, LLF_E_LLVM, "this LLVM has no intrinsic %s", name);
+        return NULL;
+    }
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, intrinsic, overload, 2);
+    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->lx, intrinsic, overload, 2), f, &x, 1, "");
+}
+
+static LLVMValueRef cast_float(llfi_emit *e, llf_dtype from, llf_dtype to, LLVMValueRef x)
+{
+    LLVMTypeRef type = llfi_emit_reg_type(e, to, e->width);
+    if (!is_float(to))
+        return float_to_int(e, to, x);
+    if (is_16(to))
+        return llfi_emit_round(e, to, x); /* from f64 or f32 register form, one rounding */
+    if (from == LLF_F64)
+        return LLVMBuildFPTrunc(e->b, x, type, "");
+    return to == LLF_F64 ? LLVMBuildFPExt(e->b, x, type, "") : x;
+}
+
+LLVMValueRef llfi_emit_CAST(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
+{
+    llf_dtype from = operand_dtype(e, id, 0), to = dtype_of(e, id);
+    LLVMValueRef x = arg[0];
+    if (from == to)
+        return x;
+    if (to == LLF_BOOL) {
+        LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(x));
+        return is_float(from) ? LLVMBuildFCmp(e->b, LLVMRealUNE, x, zero, "")
+                              : LLVMBuildICmp(e->b, LLVMIntNE, x, zero, "");
+    }
+    if (from == LLF_BOOL) { /* never sitofp: true would be -1, or wrong (SEMANTICS B18) */
+        if (!is_float(to))
+            return LLVMBuildZExt(e->b, x, llfi_emit_reg_type(e, to, e->width), "");
+        LLVMValueRef one = to == LLF_F64 ? llfi_emit_f64c(e, 1) : llfi_emit_f32c(e, 1);
+        return LLVMBuildSelect(e->b, x, one, LLVMConstNull(LLVMTypeOf(one)), "");
+    }
+    return is_float(from) ? cast_float(e, from, to, x) : cast_int(e, from, to, x);
+}
+
+/* ---- functions: how is the target's business, rounding to 16 bits is ours */
+
+static LLVMValueRef function(llfi_emit *e, llf_id id, LLVMValueRef x)
+{
+    llf_dtype t = dtype_of(e, id);
+    llf_dtype compute = t == LLF_F64 ? LLF_F64 : LLF_F32;
+    llf_op op = (llf_op)llfi_node_at(e->g, id)->op;
+    return llfi_emit_round(e, t, e->target->backend->lowering->function(e, op, compute, x));
+}
+
+#define FUNCTION(ID)                                                              \
+    LLVMValueRef llfi_emit_##ID(llfi_emit *e, llf_id id, const LLVMValueRef *arg) \
+    {                                                                             \
+        return function(e, id, arg[0]);                                           \
+    }
+FUNCTION(RSQRT)
+FUNCTION(EXP)
+FUNCTION(EXP2)
+FUNCTION(LOG)
+FUNCTION(LOG1P)
+FUNCTION(TANH)
+FUNCTION(SIN)
+FUNCTION(COS)
+FUNCTION(ERF)

@@ -1,0 +1,77 @@
+/* lower.c: kernel -> LLVM module: the steps of one kernel read in order. Everything made here is freed here
+ * on failure; what the module must hold for its target is the backend's business. */
+#include "lower/lower.h"
+
+#include <llvm-c/Analysis.h>
+
+void llfi_module_destroy(llfi_module *m)
+{
+    if (m->module)
+        LLVMDisposeModule(m->module);
+    if (m->lx)
+        LLVMContextDispose(m->lx);
+    *m = (llfi_module){0};
+}
+
+static void emit_begin(llfi_emit *e, const llf_graph *g, const llfi_target *target, const char *name,
+                       llfi_diag *diag)
+{
+    *e = (llfi_emit){.g = g, .target = target, .width = 1, .diag = diag};
+    e->lx = LLVMContextCreate();
+    LLVMContextSetDiscardValueNames(e->lx, 1); /* time, and the text then depends on nothing but the code */
+    e->module = LLVMModuleCreateWithNameInContext(name, e->lx);
+    e->b = LLVMCreateBuilderInContext(e->lx);
+    e->f16 = LLVMHalfTypeInContext(e->lx);
+    e->bf16 = LLVMBFloatTypeInContext(e->lx);
+    e->f32 = LLVMFloatTypeInContext(e->lx);
+    e->f64 = LLVMDoubleTypeInContext(e->lx);
+    e->i1 = LLVMInt1TypeInContext(e->lx);
+    e->i8 = LLVMInt8TypeInContext(e->lx);
+    e->i16 = LLVMInt16TypeInContext(e->lx);
+    e->i32 = LLVMInt32TypeInContext(e->lx);
+    e->i64 = LLVMInt64TypeInContext(e->lx);
+}
+
+static llf_status verify(const llfi_site *s)
+{
+    char *why = NULL;
+    llf_status status = LLF_OK;
+    if (LLVMVerifyModule(s->emit.module, LLVMReturnStatusAction, &why))
+        status = llfi_fail(s->emit.diag, LLF_E_LLVM, "kernel %s is not valid LLVM IR (a bug in llfuse): %s",
+                           s->name, why ? why : "");
+    LLVMDisposeMessage(why);
+    return status;
+}
+
+static llf_status emit(llfi_site *s)
+{
+    const llfi_skeleton *skeleton = s->schedule->skeleton;
+    llf_status status = llfi_demands_make(s->g, s->kernel, s->arena, &s->demands);
+    if (status == LLF_E_NOMEM)
+        return llfi_nomem(s->emit.diag);
+    if (status != LLF_OK)
+        return llfi_fail(s->emit.diag, status, "kernel %s has no demand list", s->name);
+    s->val = llfi_arena_alloc(s->arena, (s->demands.count + 1) * sizeof *s->val);
+    s->arg = llfi_arena_alloc(s->arena, (s->schedule->args + 1) * sizeof *s->arg);
+    if (!s->val || !s->arg)
+        return llfi_nomem(s->emit.diag);
+    LLF_TRY(s->emit.target->backend->begin(s));
+    LLF_TRY(llfi_lower(s, NULL, 0, s->demands.uniform));
+    LLF_TRY(skeleton->emit(s));
+    LLF_TRY(s->emit.status);
+    return verify(s);
+}
+
+llf_status llfi_lower_kernel(llf_graph const *g, const llfi_kernel *kernel, const llfi_schedule *schedule,
+                             const llfi_target *target, const char *name, llfi_arena *arena, llfi_diag *diag,
+                             llfi_module *out)
+{
+    llfi_site s = {.g = g, .kernel = kernel, .schedule = schedule, .name = name, .arena = arena};
+    emit_begin(&s.emit, g, target, name, diag);
+    llf_status status = emit(&s);
+    LLVMDisposeBuilder(s.emit.b);
+    *out = (llfi_module){.lx = s.emit.lx, .module = s.emit.module};
+    if (status != LLF_OK)
+        llfi_module_destroy(out);
+    return status;
+}

@@ -1,0 +1,48 @@
+/* name.c: what a kernel is called, so that profilers show what was fused, and the hash that tells kernels
+ * apart. */
+#include "lower/lower.h"
+
+#define NAME_OPS 10
+
+uint64_t llfi_kernel_hash(const llf_graph *g, const llfi_demands *demands, const llfi_kernel *kernel,
+                          const llfi_schedule *s, const llfi_target *target)
+{
+    uint64_t h = llfi_demands_hash(g, demands, kernel);
+    h = llfi_hash(h, s->skeleton->name, strlen(s->skeleton->name));
+    const uint32_t field[] = {s->threads, s->runs, s->width, s->vector_align, s->uniform_store};
+    for (size_t i = 0; i < LLFI_COUNT(field); i++)
+        h = llfi_hash_u64(h, field[i]);
+    h = llfi_hash(h, target->name, strlen(target->name));
+    h = llfi_hash(h, target->cpu, strlen(target->cpu));
+    return llfi_hash(h, target->features, strlen(target->features));
+}
+
+/* Members are topological, so an origin's primitives need not be neighbours; an origin is named where it
+ * first appears. Linear: at most ten are remembered, and after those nothing is looked up. */
+void llfi_kernel_name(const llf_graph *g, const llfi_kernel *kernel, const llfi_skeleton *skeleton,
+                      uint64_t hash, char *name, size_t size)
+{
+    char text[200];
+    uint32_t seen[NAME_OPS];
+    uint32_t seens = 0, named = 0; /* of a long run of equal ops the latest ten origins are remembered */
+    int last = -1;
+    size_t used = (size_t)snprintf(text, sizeof text, "llf_%s_fused", skeleton->prefix);
+    for (uint32_t i = 0; i < kernel->members && named < NAME_OPS; i++) {
+        uint32_t origin = llfi_node_at(g, kernel->member[i])->origin;
+        bool known = origin >= g->origin.count;
+        for (uint32_t k = 0; k < seens && k < NAME_OPS && !known; k++)
+            known = seen[k] == origin;
+        if (known)
+            continue;
+        seen[seens++ % NAME_OPS] = origin;
+        int op = g->origin.at[origin];
+        if (op == last)
+            continue;
+        last = op;
+        named++;
+        used += (size_t)snprintf(text + used, sizeof text - used, "_%s", llfi_ops[op].name);
+    }
+    /* the hash stays whole whatever must be cut */
+    size_t room = size > 10 ? size - 10 : 0;
+    snprintf(name, size, "%.*s_%08x", (int)(used < room ? used : room), text, (unsigned)(hash & UINT32_MAX));
+}
