@@ -1,0 +1,31 @@
+/* pointwise.h: what the pointwise skeletons of all targets share: which kernels they take, the argument list,
+ * and the body of a tile. The iteration space is flattened to one axis of numel elements. */
+#ifndef LLFI_POINTWISE_H
+#define LLFI_POINTWISE_H
+
+#include "lower/lower.h"
+
+/* Every member elementwise and either rank 0 or of the kernel's own shape. */
+bool llfi_pointwise_match(const llf_graph *, const llfi_kernel *, const llfi_target *, llfi_why *);
+
+/* Sums over a kernel that schedules are chosen by; only values of scope 1 count. */
+typedef struct {
+    uint32_t least, most; /* bytes of an element among buffers; 0: no buffers */
+    uint32_t bytes;       /* of one element of each buffer, at least a 32-bit register each when scalar */
+    uint32_t buffers;
+    uint32_t values4, values8; /* values by register size: 4 bytes or fewer, 8 */
+    uint32_t cost;
+} llfi_pointwise_sums;
+
+/* Fills arg, args, dim, dims, cost and uniform_store: buffers read, buffers written, scalars, then `values`
+ * DIMs. */
+llf_status llfi_pointwise_plan(llf_graph *, const llfi_kernel *, const llfi_target *, uint32_t values,
+                               llfi_arena *, llfi_schedule *, llfi_pointwise_sums *);
+/* DIM argument holding launch value `index`. */
+LLVMValueRef llfi_pointwise_dim(const llfi_site *, uint32_t index);
+/* Lowers scope 1 for a tile, all loads first, and stores. */
+llf_status llfi_pointwise_body(llfi_site *, const llfi_tile *);
+/* Stores the values of scope 0 that the kernel owes. */
+llf_status llfi_pointwise_uniform(llfi_site *);
+
+#endif

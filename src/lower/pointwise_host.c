@@ -1,0 +1,134 @@
+/* pointwise_host.c: a loop over [begin, end) by vectors of about two SIMD registers, then by single elements.
+ * Both loops use the same emitters, so where a range is cut changes no bits. It must not assume that buffers
+ * are aligned to more than their elements. */
+#include "lower/pointwise.h"
+
+#include <llvm-c/DebugInfo.h>
+
+#define WIDTH_MAX 16u
+#define DEAR 256u   /* estimated instructions from which one register a value is enough to fill the units */
+#define GRAIN 16384 /* elements worth a thread's wake-up when each costs little */
+#define GRAIN_MIN 1024
+
+enum { VALUE_N, VALUES };
+
+static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_arena *arena,
+                       llfi_schedule *s)
+{
+    llfi_pointwise_sums sums;
+    LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
+    uint32_t bytes = sums.values8 > sums.values4 ? 8 : 4; /* of the register form */
+    uint32_t registers = sums.cost > DEAR ? 1 : 2;
+    uint32_t width = registers * target->simd_bytes / bytes;
+    s->width = width < 1 ? 1 : width > WIDTH_MAX ? WIDTH_MAX : width;
+    while (s->width & (s->width - 1)) /* a power of two whatever the register size */
+        s->width &= s->width - 1;
+    s->runs = 1;
+    s->threads = 1;
+    s->vector_align = 1;
+    return LLF_OK;
+}
+
+static LLVMBasicBlockRef block(llfi_site *s)
+{
+    return LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
+}
+
+/* These loops are already as wide as they should be: LLVM's vectoriser and unroller would only cost time. */
+static void keep_loop(llfi_site *s, LLVMValueRef branch)
+{
+    LLVMContextRef lx = s->emit.lx;
+    LLVMMetadataRef property[3];
+    property[0] = LLVMTemporaryMDNode(lx, NULL, 0);
+    const char *const text[2] = {"llvm.loop.vectorize.enable", "llvm.loop.unroll.disable"};
+    for (int i = 0; i < 2; i++) {
+        LLVMMetadataRef part[2] = {LLVMMDStringInContext2(lx, text[i], strlen(text[i])),
+                                   LLVMValueAsMetadata(LLVMConstInt(s->emit.i1, 0, 0))};
+        property[i + 1] = LLVMMDNodeInContext2(lx, part, i == 0 ? 2 : 1);
+    }
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(lx, property, 3);
+    LLVMMetadataReplaceAllUsesWith(property[0],
+                                   loop); /* a loop's node names itself first; this frees the temporary */
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lx, "llvm.loop", 9), LLVMMetadataAsValue(lx, loop));
+}
+
+/* do { body at i; i += width } while (i < end), entered from the current block; ends positioned in `after`.
+ */
+static llf_status loop(llfi_site *s, uint32_t width, LLVMValueRef begin, LLVMValueRef end,
+                       LLVMBasicBlockRef after)
+{
+    LLVMBuilderRef b = s->emit.b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = block(s);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), head, after);
+    LLVMPositionBuilderAtEnd(b, head);
+    LLVMValueRef i = LLVMBuildPhi(b, s->emit.i64, "");
+    LLVMValueRef axis[1][LLFI_RANK] = {{i}};
+    llfi_tile tile = {.runs = 1, .width = (uint8_t)width, .run_axis = 0, .aligned = false, .axis = axis};
+    LLF_TRY(llfi_pointwise_body(s, &tile));
+    LLVMValueRef next = LLVMBuildAdd(b, i, LLVMConstInt(s->emit.i64, width, 0), "");
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
+    keep_loop(s, LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), head, after));
+    LLVMAddIncoming(i, (LLVMValueRef[]){begin, next}, (LLVMBasicBlockRef[]){before, latch}, 2);
+    LLVMPositionBuilderAtEnd(b, after);
+    return LLF_OK;
+}
+
+/* The piece that starts at 0 owes the rank-0 values; it is handed out even when there are no elements. */
+static llf_status uniform(llfi_site *s, LLVMValueRef begin, LLVMValueRef *end)
+{
+    LLVMBuilderRef b = s->emit.b;
+    LLVMBasicBlockRef first = block(s), rest = block(s);
+    LLVMValueRef zero = LLVMConstInt(s->emit.i64, 0, 0);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, begin, zero, ""), first, rest);
+    LLVMPositionBuilderAtEnd(b, first);
+    LLF_TRY(llfi_pointwise_uniform(s));
+    LLVMBuildBr(b, rest);
+    LLVMPositionBuilderAtEnd(b, rest);
+    *end = llfi_emit_call(&s->emit, "llvm.smin", s->emit.i64,
+                          (LLVMValueRef[]){*end, llfi_pointwise_dim(s, VALUE_N)}, 2);
+    return s->emit.status;
+}
+
+static llf_status emit(llfi_site *s)
+{
+    LLVMBuilderRef b = s->emit.b;
+    LLVMValueRef begin = s->range[0], end = s->range[1];
+    uint32_t width = s->schedule->width;
+    if (s->schedule->uniform_store)
+        LLF_TRY(uniform(s, begin, &end));
+    LLVMBasicBlockRef done = block(s);
+    if (width > 1) {
+        LLVMValueRef count = LLVMBuildSub(b, end, begin, "");
+        LLVMValueRef whole = LLVMBuildAnd(b, count, LLVMConstInt(s->emit.i64, ~(uint64_t)(width - 1), 0), "");
+        LLVMValueRef middle = LLVMBuildAdd(b, begin, whole, "");
+        LLF_TRY(loop(s, width, begin, middle, block(s)));
+        begin = middle;
+    }
+    LLF_TRY(loop(s, 1, begin, end, done));
+    LLVMBuildRetVoid(b);
+    return LLF_OK;
+}
+
+static llf_status launch(const llfi_schedule *s, llfi_launch *l)
+{
+    int64_t n = l->extent[0];
+    if (n < 0)
+        return LLF_E_ARG;
+    int64_t grain = GRAIN;
+    if (s->cost > 16)
+        grain = grain * 16 / s->cost;
+    l->grain = grain < GRAIN_MIN ? GRAIN_MIN : grain;
+    l->items = s->uniform_store && n == 0 ? 1 : n;
+    l->grid[0] = l->items > 0;
+    l->grid[1] = l->grid[2] = l->block[0] = l->block[1] = l->block[2] = 1;
+    l->shared = 0;
+    l->value[VALUE_N] = n;
+    return LLF_OK;
+}
+
+const llfi_skeleton llfi_skeleton_pointwise_host = {.name = "pointwise",
+                                                    .prefix = "poi",
+                                                    .match = llfi_pointwise_match,
+                                                    .plan = plan,
+                                                    .emit = emit,
+                                                    .launch = launch};

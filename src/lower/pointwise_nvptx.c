@@ -1,0 +1,177 @@
+/* pointwise_nvptx.c: one element vector (or `runs` of them) a thread, no loop. Threads below the number of
+ * vectors take vectors, the rest one element each; a misaligned buffer makes every thread one of the rest.
+ * Grid arithmetic stands in launch; the kernel must not depend on how many blocks there are. */
+#include "lower/pointwise.h"
+
+#define BODY_COST 1024u     /* most estimated instructions of one body: LLVM's time, and registers */
+#define BODY_REGISTERS 128u /* most 32-bit registers for loaded and stored elements */
+#define GRID_MAX INT64_C(0x7fffffff)
+#define RUNS_MAX 8u
+
+enum { VALUE_N, VALUE_VECTORS, VALUES };
+
+static uint32_t choose_width(const llfi_pointwise_sums *sums)
+{
+    uint32_t width = sums->least ? 16 / sums->least : 1;
+    width = width < 8 ? width : 8;
+    while (width > 1 && (width * sums->most > 32 || width * sums->cost > BODY_COST ||
+                         width * sums->bytes > BODY_REGISTERS * 4))
+        width /= 2;
+    return width;
+}
+
+static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_arena *arena,
+                       llfi_schedule *s)
+{
+    llfi_pointwise_sums sums;
+    LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
+    s->width = choose_width(&sums);
+    s->runs = 1;
+    uint32_t align = s->width * sums.most;
+    s->vector_align = s->width == 1 ? 1 : align < 16 ? align : 16;
+    /* a dear body needs registers, many buffers need outstanding loads: smaller blocks fit more evenly */
+    s->threads = sums.cost > 64 || sums.buffers > 8 ? 256 : 512;
+    return LLF_OK;
+}
+
+static LLVMValueRef special_register(llfi_emit *e, const char *name)
+{
+    LLVMValueRef x = llfi_emit_call(e, name, NULL, NULL, 0);
+    if (!x)
+        return NULL;
+    x = LLVMBuildZExt(e->b, x, e->i64, "");
+    LLVMSetNNeg(x, 1); /* grid and block indices stay below 2^31 */
+    return x;
+}
+
+static LLVMValueRef constant(llfi_site *s, uint64_t x)
+{
+    return LLVMConstInt(s->emit.i64, x, 0);
+}
+
+static LLVMBasicBlockRef block(llfi_site *s)
+{
+    return LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
+}
+
+/* `width` elements a run; first[r]: index of run r's first element. */
+static llf_status body(llfi_site *s, uint32_t runs, uint32_t width, LLVMValueRef *first)
+{
+    LLVMValueRef axis[RUNS_MAX][LLFI_RANK] = {{NULL}};
+    for (uint32_t r = 0; r < runs; r++)
+        axis[r][0] = first[r];
+    llfi_tile tile = {
+        .runs = runs, .width = (uint8_t)width, .run_axis = 0, .aligned = width > 1, .axis = axis};
+    LLF_TRY(llfi_pointwise_body(s, &tile));
+    LLVMBuildRetVoid(s->emit.b);
+    return LLF_OK;
+}
+
+/* Values of scope 0 belong to the first thread. */
+static llf_status store_uniform(llfi_site *s, LLVMValueRef thread)
+{
+    LLVMBuilderRef b = s->emit.b;
+    LLVMBasicBlockRef first = block(s), rest = block(s);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, thread, constant(s, 0), ""), first, rest);
+    LLVMPositionBuilderAtEnd(b, first);
+    LLF_TRY(llfi_pointwise_uniform(s));
+    LLVMBuildBr(b, rest);
+    LLVMPositionBuilderAtEnd(b, rest);
+    return LLF_OK;
+}
+
+/* Thread t of a block takes vectors t, t + threads, ... of the block's threads * runs; `vectors` is a
+ * multiple of that when runs > 1, so no run needs a check of its own. */
+static llf_status vector_body(llfi_site *s, LLVMValueRef block_index, LLVMValueRef lane)
+{
+    LLVMBuilderRef b = s->emit.b;
+    const llfi_schedule *p = s->schedule;
+    LLVMValueRef first[RUNS_MAX];
+    LLVMValueRef v = LLVMBuildMul(b, block_index, constant(s, (uint64_t)p->threads * p->runs), "");
+    v = LLVMBuildMul(b, LLVMBuildAdd(b, v, lane, ""), constant(s, p->width), "");
+    for (uint32_t r = 0; r < p->runs; r++)
+        first[r] = r ? LLVMBuildAdd(b, v, constant(s, (uint64_t)r * p->threads * p->width), "") : v;
+    return body(s, p->runs, p->width, first);
+}
+
+static llf_status emit(llfi_site *s)
+{
+    LLVMBuilderRef b = s->emit.b;
+    const llfi_schedule *p = s->schedule;
+    LLVMValueRef lane = special_register(&s->emit, "llvm.nvvm.read.ptx.sreg.tid.x");
+    LLVMValueRef index = special_register(&s->emit, "llvm.nvvm.read.ptx.sreg.ctaid.x");
+    if (!lane || !index)
+        return s->emit.status;
+    if (p->runs > RUNS_MAX)
+        return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "%u vectors a thread", p->runs);
+    LLVMValueRef thread = LLVMBuildAdd(b, LLVMBuildMul(b, index, constant(s, p->threads), ""), lane, "");
+    LLVMValueRef n = llfi_pointwise_dim(s, VALUE_N), element = thread;
+    if (p->uniform_store)
+        LLF_TRY(store_uniform(s, thread));
+    if (p->width > 1) {
+        LLVMValueRef vectors = llfi_pointwise_dim(s, VALUE_VECTORS), of_threads = vectors;
+        if (p->runs > 1)
+            of_threads = LLVMBuildUDiv(b, vectors, constant(s, p->runs), "");
+        LLVMBasicBlockRef by_vector = block(s), by_element = block(s);
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, thread, of_threads, ""), by_vector, by_element);
+        LLVMPositionBuilderAtEnd(b, by_vector);
+        LLF_TRY(vector_body(s, index, lane));
+        LLVMPositionBuilderAtEnd(b, by_element);
+        LLVMValueRef start = LLVMBuildMul(b, vectors, constant(s, p->width), "");
+        element = LLVMBuildAdd(b, start, LLVMBuildSub(b, thread, of_threads, ""), "");
+    }
+    LLVMBasicBlockRef inside = block(s), outside = block(s);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, element, n, ""), inside, outside);
+    LLVMPositionBuilderAtEnd(b, outside);
+    LLVMBuildRetVoid(b);
+    LLVMPositionBuilderAtEnd(b, inside);
+    return body(s, 1, 1, &element);
+}
+
+static bool all_aligned(const llfi_schedule *s, const llfi_launch *l)
+{
+    uint32_t buffer = 0;
+    for (uint32_t i = 0; i < s->args; i++) {
+        if (s->arg[i].kind != LLFI_ARG_BUFFER)
+            continue;
+        if (s->arg[i].vector && (uintptr_t)l->data[buffer] % s->vector_align)
+            return false;
+        buffer++;
+    }
+    return true;
+}
+
+static llf_status launch(const llfi_schedule *s, llfi_launch *l)
+{
+    int64_t n = l->extent[0], vectors = 0;
+    if (n < 0)
+        return LLF_E_ARG;
+    if (s->width > 1 && all_aligned(s, l)) {
+        vectors = n / s->width;
+        if (s->runs > 1)
+            vectors -= vectors % ((int64_t)s->threads * s->runs);
+    }
+    int64_t threads = vectors / s->runs + (n - vectors * s->width);
+    int64_t blocks = threads / s->threads + (threads % s->threads != 0);
+    if (s->uniform_store && !blocks)
+        blocks = 1;
+    if (blocks > GRID_MAX)
+        return LLF_E_LIMIT;
+    l->grid[0] = (uint32_t)blocks;
+    l->grid[1] = l->grid[2] = 1;
+    l->block[0] = s->threads;
+    l->block[1] = l->block[2] = 1;
+    l->shared = 0;
+    l->items = n;
+    l->grain = n;
+    l->value[VALUE_N] = n;
+    l->value[VALUE_VECTORS] = vectors;
+    return LLF_OK;
+}
+
+const llfi_skeleton llfi_skeleton_pointwise_nvptx = {.name = "pointwise",
+                                                     .prefix = "poi",
+                                                     .match = llfi_pointwise_match,
+                                                     .plan = plan,
+                                                     .emit = emit,
+                                                     .launch = launch};
