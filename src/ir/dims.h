@@ -13,7 +13,7 @@ typedef uint32_t llfi_dim;
 typedef struct llfi_dims llfi_dims;
 llfi_dims *llfi_dims_create(const llf_allocator *);
 void llfi_dims_destroy(llfi_dims *);
-llfi_dims *llfi_dims_clone(const llfi_dims *); /* same ids */
+llfi_dims *llfi_dims_clone(const llfi_dims *, const llf_allocator *); /* same ids */
 
 uint32_t llfi_dims_symbol(llfi_dims *, const char *name, size_t bytes); /* symbol index; UINT32_MAX: no memory */
 uint32_t llfi_dims_symbols(const llfi_dims *);
@@ -32,6 +32,8 @@ bool llfi_dim_is_const(const llfi_dims *, llfi_dim, int64_t *value);
 bool llfi_dim_is_symbol(const llfi_dims *, llfi_dim, uint32_t *symbol);
 /* symbol[i] = value of symbol i, or -1 when unbound. False: unbound symbol, overflow, negative, or division by 0. */
 bool llfi_dim_eval(const llfi_dims *, llfi_dim, const int64_t *symbol, int64_t *value);
+uint64_t llfi_dim_hash(const llfi_dims *, llfi_dim); /* of structure and symbol names: the same in every graph */
+uint32_t llfi_dims_count(const llfi_dims *);         /* ids below it are dims */
 void llfi_dim_print(const llfi_dims *, llfi_dim, llfi_str *); /* parses back to the same id */
 
 #endif

@@ -38,7 +38,10 @@ bool llfi_dtype_find(const char *text, size_t bytes, llf_dtype *);
 /* Index of a WORD attribute's word, or false; the word of an index. */
 bool llfi_attr_word(llfi_attr_id, const char *text, size_t bytes, uint64_t *index);
 const char *llfi_attr_word_text(llfi_attr_id, uint64_t index, size_t *bytes);
+const char *llfi_attr_name(llfi_attr_id);  /* "approximate"; "" for NONE */
+const char *llfi_attr_legal(llfi_attr_id); /* its words, space-separated */
 bool llfi_set_has(llfi_set, llf_dtype);
+bool llfi_name_valid(const char *text, size_t bytes); /* letters, digits, '_', '.', '-'; 1 to LLFI_MAX_NAME bytes */
 
 /* ---- limits (docs/ir.md) */
 #define LLFI_RANK LLF_MAX_RANK
@@ -75,7 +78,7 @@ struct llf_graph {
     llf_context *cx;
     llfi_dims *dims;
     uint32_t name; /* into names */
-    const char *file; /* of the text; in names' arena; NULL when built by calls */
+    char *file; /* of the text, owned; NULL when built by calls */
     LLFI_VEC(llfi_node) nodes;
     LLFI_VEC(llf_id) inputs;  /* INPUT nodes in signature order */
     LLFI_VEC(llf_id) outputs; /* in order; a value may stand twice */
@@ -111,7 +114,8 @@ uint32_t llfi_type_make(llf_graph *, llf_dtype, uint32_t rank, const llfi_dim *)
 llfi_dim llfi_numel(llf_graph *, uint32_t type);
 llfi_place llfi_place_of(const llf_graph *, llf_id);
 void llfi_type_print(const llf_graph *, uint32_t type, llfi_str *); /* "f32[N, 4]" */
-/* Hash of structure (ops, types, attributes, operands, outputs), not of names or places. */
+/* Hash of structure (ops, types, attributes, operands, outputs), not of value names, places, or where literals stand
+ * among the nodes: a printed and parsed graph has the same hash. 0: out of memory. */
 uint64_t llfi_graph_hash(const llf_graph *);
 /* Users of each node as CSR: user[first[id] .. first[id+1]). In memory of `arena`. */
 typedef struct {
@@ -122,6 +126,9 @@ llf_status llfi_users_make(const llf_graph *, llfi_arena *, llfi_users *);
 
 /* infer.c: the result type of an op from its operands' types; the message names the op, the operands' types. */
 llf_status llfi_infer(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place, uint32_t *type);
+/* The rule alone, which makes no type: the result has `dtype` and the dims of operand `like`. */
+llf_status llfi_infer_rule(const llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place, llf_dtype *dtype,
+                           llf_id *like);
 /* build.c: appends a node after inference. `origin` UINT32_MAX: a new origin for non-leaf ops. LLF_NONE on failure
  * (diagnostic set in the graph's context, graph poisoned). */
 llf_id llfi_build(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, uint32_t origin, llfi_place);
@@ -148,7 +155,8 @@ typedef struct {
 } llfi_rewrite;
 llf_status llfi_rewrite_begin(llfi_rewrite *, llf_graph *, llfi_arena *); /* copies inputs over */
 llf_status llfi_rewrite_copy(llfi_rewrite *, llf_id old);                 /* same op, operands mapped */
-/* Appends op with new-id operands, carrying origin, name (when `named`) and place of `like`. */
+/* Appends op with new-id operands, carrying origin and place of `like`. Names follow the map at the end: the node that
+ * an old id maps to takes its name unless it has one. */
 llf_status llfi_rewrite_op(llfi_rewrite *, llf_id like, llf_op, const llf_id *arg, uint64_t attr, llf_id *out);
 llf_status llfi_rewrite_const(llfi_rewrite *, llf_dtype, uint64_t bits, llf_id *out);
 llf_status llfi_rewrite_end(llfi_rewrite *); /* maps outputs; drops the old nodes */

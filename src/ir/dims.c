@@ -1,0 +1,564 @@
+/* dims.c: interned extents in normal form (dims.h). A record is a constant, a symbol, an atom (floordiv, min,
+ * max of two dims), a product of atoms, or a sum `constant + coefficient * (symbol | atom | product) ...`.
+ * Terms are ordered by structure and symbol names, never by id, so that the same text gives the same form
+ * whatever was made before. Depth, terms and printed size are bounded: what is recursive here cannot run
+ * away. Must not know of tensors. */
+#include "ir/dims.h"
+
+#define MAX_DEPTH 31u  /* of nested floordiv, min, max: at most two brackets each, so LLFI_MAX_NESTING holds \
+                        */
+#define MAX_TERMS 256u /* of one sum */
+#define MAX_FACTORS 64u /* of one product */
+#define MAX_SIZE 4096u  /* leaves that printing visits */
+
+/* Order of kinds is the order of terms. */
+typedef enum { CONST, SYM, DIV, MIN, MAX, PROD, SUM } kind;
+
+/* pool: CONST value; SYM symbol; DIV/MIN/MAX two dims; PROD atoms; SUM constant, then (coefficient,
+ * monomial)... */
+typedef struct {
+    uint8_t kind;
+    uint8_t depth;
+    uint16_t count; /* words in the pool */
+    uint32_t size;
+    uint32_t at;
+    uint64_t hash; /* of structure and symbol names */
+} record;
+
+struct llfi_dims {
+    llf_allocator mem;
+    LLFI_VEC(record) rec;
+    LLFI_VEC(int64_t) pool;
+    LLFI_VEC(uint32_t) symbol; /* offsets into text */
+    LLFI_VEC(char) text;
+    llfi_map interned, symbols;
+};
+
+/* A sum being made. */
+typedef struct {
+    int64_t c;
+    uint32_t terms;
+    int64_t coef[MAX_TERMS];
+    llfi_dim mono[MAX_TERMS];
+} poly;
+
+llfi_dims *llfi_dims_create(const llf_allocator *mem)
+{
+    llfi_dims *d = llfi_alloc_zero(mem, sizeof *d);
+    if (d)
+        d->mem = *mem;
+    return d;
+}
+
+void llfi_dims_destroy(llfi_dims *d)
+{
+    if (!d)
+        return;
+    llf_allocator mem = d->mem;
+    llfi_vec_free(&mem, &d->rec);
+    llfi_vec_free(&mem, &d->pool);
+    llfi_vec_free(&mem, &d->symbol);
+    llfi_vec_free(&mem, &d->text);
+    llfi_map_free(&mem, &d->interned);
+    llfi_map_free(&mem, &d->symbols);
+    llfi_free(&mem, d, sizeof *d);
+}
+
+#define COPY(v)                                                                                     \
+    (llfi_vec_reserve(mem, &d->v, from->v.count)                                                    \
+         ? (from->v.count ? memcpy(d->v.at, from->v.at, from->v.count * sizeof *from->v.at) : NULL, \
+            d->v.count = from->v.count, true)                                                       \
+         : false)
+
+llfi_dims *llfi_dims_clone(const llfi_dims *from, const llf_allocator *mem)
+{
+    llfi_dims *d = llfi_dims_create(mem);
+    if (!d)
+        return NULL;
+    bool ok = COPY(rec) && COPY(pool) && COPY(symbol) && COPY(text);
+    for (uint32_t i = 0; ok && i < d->rec.count; i++)
+        ok = llfi_map_add(&d->mem, &d->interned, d->rec.at[i].hash, i);
+    for (uint32_t i = 0; ok && i < d->symbol.count; i++) {
+        const char *name = llfi_dims_symbol_name(d, i);
+        ok = llfi_map_add(&d->mem, &d->symbols, llfi_hash(0, name, strlen(name)), i);
+    }
+    if (ok)
+        return d;
+    llfi_dims_destroy(d);
+    return NULL;
+}
+
+uint32_t llfi_dims_symbol(llfi_dims *d, const char *name, size_t bytes)
+{
+    uint64_t hash = llfi_hash(0, name, bytes);
+    size_t cursor = 0;
+    for (uint32_t i; (i = llfi_map_next(&d->symbols, hash, &cursor)) != UINT32_MAX;) {
+        const char *other = llfi_dims_symbol_name(d, i);
+        if (strlen(other) == bytes && memcmp(other, name, bytes) == 0)
+            return i;
+    }
+    uint32_t id = (uint32_t)d->symbol.count;
+    if (!llfi_vec_reserve(&d->mem, &d->symbol, 1) || !llfi_vec_reserve(&d->mem, &d->text, bytes + 1) ||
+        !llfi_map_add(&d->mem, &d->symbols, hash, id))
+        return UINT32_MAX;
+    d->symbol.at[d->symbol.count++] = (uint32_t)d->text.count;
+    memcpy(d->text.at + d->text.count, name, bytes);
+    d->text.count += bytes;
+    d->text.at[d->text.count++] = 0;
+    return id;
+}
+
+uint32_t llfi_dims_symbols(const llfi_dims *d)
+{
+    return (uint32_t)d->symbol.count;
+}
+
+const char *llfi_dims_symbol_name(const llfi_dims *d, uint32_t symbol)
+{
+    return d->text.at + d->symbol.at[symbol];
+}
+
+uint64_t llfi_dim_hash(const llfi_dims *d, llfi_dim id)
+{
+    return d->rec.at[id].hash;
+}
+
+static const int64_t *words(const llfi_dims *d, llfi_dim id)
+{
+    return d->pool.at + d->rec.at[id].at;
+}
+
+/* Is word `i` of a record of this kind a dim? */
+static bool is_child(kind k, uint32_t i)
+{
+    return k == SUM ? i != 0 && i % 2 == 0 : k != CONST && k != SYM;
+}
+
+static llfi_dim intern(llfi_dims *d, kind k, const int64_t *word, uint32_t count)
+{
+    record r = {.kind = (uint8_t)k, .count = (uint16_t)count, .size = 1};
+    uint32_t depth = 0;
+    r.hash = llfi_hash_u64(count, (uint64_t)k);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t h = (uint64_t)word[i];
+        if (is_child(k, i)) {
+            const record *c = &d->rec.at[word[i]];
+            depth = c->depth > depth ? c->depth : depth;
+            r.size += c->size;
+            h = c->hash;
+        } else if (k == SYM) {
+            const char *name = llfi_dims_symbol_name(d, (uint32_t)word[i]);
+            h = llfi_hash(1, name, strlen(name));
+        }
+        r.hash = llfi_hash_u64(r.hash, h);
+    }
+    depth += k == DIV || k == MIN || k == MAX;
+    r.depth = (uint8_t)depth;
+    if (depth > MAX_DEPTH || r.size > MAX_SIZE)
+        return LLFI_DIM_NONE;
+    size_t cursor = 0;
+    for (uint32_t i; (i = llfi_map_next(&d->interned, r.hash, &cursor)) != UINT32_MAX;) {
+        const record *o = &d->rec.at[i];
+        if (o->kind == r.kind && o->count == count && memcmp(words(d, i), word, count * sizeof *word) == 0)
+            return i;
+    }
+    llfi_dim id = (llfi_dim)d->rec.count;
+    if (id == LLFI_DIM_NONE || !llfi_vec_reserve(&d->mem, &d->rec, 1) ||
+        !llfi_vec_reserve(&d->mem, &d->pool, count) || !llfi_map_add(&d->mem, &d->interned, r.hash, id))
+        return LLFI_DIM_NONE;
+    r.at = (uint32_t)d->pool.count;
+    memcpy(d->pool.at + d->pool.count, word, count * sizeof *word);
+    d->pool.count += count;
+    d->rec.at[d->rec.count++] = r;
+    return id;
+}
+
+/* Total order by structure; recursion is bounded by MAX_DEPTH. */
+static int order(const llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    if (a == b)
+        return 0;
+    const record *x = &d->rec.at[a], *y = &d->rec.at[b];
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    const int64_t *u = words(d, a), *v = words(d, b);
+    if (x->kind == SYM)
+        return strcmp(llfi_dims_symbol_name(d, (uint32_t)u[0]), llfi_dims_symbol_name(d, (uint32_t)v[0]));
+    if (x->count != y->count)
+        return x->count < y->count ? -1 : 1;
+    for (uint32_t i = 0; i < x->count; i++) {
+        int o =
+            is_child(x->kind, i) ? order(d, (llfi_dim)u[i], (llfi_dim)v[i]) : (u[i] > v[i]) - (u[i] < v[i]);
+        if (o)
+            return o;
+    }
+    return 0;
+}
+
+static void unpack(const llfi_dims *d, llfi_dim id, poly *p)
+{
+    const record *r = &d->rec.at[id];
+    const int64_t *w = words(d, id);
+    p->c = 0;
+    p->terms = 0;
+    if (r->kind == CONST) {
+        p->c = w[0];
+    } else if (r->kind == SUM) {
+        p->c = w[0];
+        for (uint32_t i = 1; i < r->count; i += 2) {
+            p->coef[p->terms] = w[i];
+            p->mono[p->terms++] = (llfi_dim)w[i + 1];
+        }
+    } else {
+        p->coef[0] = 1;
+        p->mono[p->terms++] = id;
+    }
+}
+
+static llfi_dim pack(llfi_dims *d, const poly *p)
+{
+    if (p->terms == 0)
+        return llfi_dim_const(d, p->c);
+    if (p->terms == 1 && p->c == 0 && p->coef[0] == 1)
+        return p->mono[0];
+    int64_t w[1 + 2 * MAX_TERMS];
+    uint32_t n = 0;
+    w[n++] = p->c;
+    for (uint32_t i = 0; i < p->terms; i++) {
+        w[n++] = p->coef[i];
+        w[n++] = p->mono[i];
+    }
+    return intern(d, SUM, w, n);
+}
+
+/* Adds coef * mono in its place; false on overflow or too many terms. */
+static bool add_term(const llfi_dims *d, poly *p, int64_t coef, llfi_dim mono)
+{
+    uint32_t lo = 0, hi = p->terms;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        int o = order(d, p->mono[mid], mono);
+        if (o == 0)
+            return !__builtin_add_overflow(p->coef[mid], coef, &p->coef[mid]);
+        if (o < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (p->terms == MAX_TERMS)
+        return false;
+    memmove(p->coef + lo + 1, p->coef + lo, (p->terms - lo) * sizeof *p->coef);
+    memmove(p->mono + lo + 1, p->mono + lo, (p->terms - lo) * sizeof *p->mono);
+    p->coef[lo] = coef;
+    p->mono[lo] = mono;
+    p->terms++;
+    return true;
+}
+
+static uint32_t factors(const llfi_dims *d, llfi_dim mono, int64_t *out)
+{
+    const record *r = &d->rec.at[mono];
+    if (r->kind != PROD) {
+        out[0] = mono;
+        return 1;
+    }
+    memcpy(out, words(d, mono), r->count * sizeof *out);
+    return r->count;
+}
+
+static llfi_dim mul_mono(llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    int64_t x[MAX_FACTORS], y[MAX_FACTORS], w[2 * MAX_FACTORS];
+    uint32_t n = factors(d, a, x), m = factors(d, b, y), i = 0, j = 0, k = 0;
+    while (i < n || j < m) {
+        if (j == m || (i < n && order(d, (llfi_dim)x[i], (llfi_dim)y[j]) <= 0))
+            w[k++] = x[i++];
+        else
+            w[k++] = y[j++];
+    }
+    return k > MAX_FACTORS ? LLFI_DIM_NONE : intern(d, PROD, w, k);
+}
+
+llfi_dim llfi_dim_const(llfi_dims *d, int64_t value)
+{
+    return value < 0 ? LLFI_DIM_NONE : intern(d, CONST, &value, 1);
+}
+
+llfi_dim llfi_dim_sym(llfi_dims *d, uint32_t symbol)
+{
+    int64_t w = symbol;
+    return symbol < d->symbol.count ? intern(d, SYM, &w, 1) : LLFI_DIM_NONE;
+}
+
+llfi_dim llfi_dim_add(llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    if (a == LLFI_DIM_NONE || b == LLFI_DIM_NONE)
+        return LLFI_DIM_NONE;
+    poly p, q;
+    unpack(d, a, &p);
+    unpack(d, b, &q);
+    if (__builtin_add_overflow(p.c, q.c, &p.c))
+        return LLFI_DIM_NONE;
+    for (uint32_t i = 0; i < q.terms; i++) {
+        if (!add_term(d, &p, q.coef[i], q.mono[i]))
+            return LLFI_DIM_NONE;
+    }
+    return pack(d, &p);
+}
+
+llfi_dim llfi_dim_mul(llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    if (a == LLFI_DIM_NONE || b == LLFI_DIM_NONE)
+        return LLFI_DIM_NONE;
+    poly p, q, r = {0};
+    unpack(d, a, &p);
+    unpack(d, b, &q);
+    if (__builtin_mul_overflow(p.c, q.c, &r.c))
+        return LLFI_DIM_NONE;
+    int64_t c;
+    for (uint32_t i = 0; q.c && i < p.terms; i++) {
+        if (__builtin_mul_overflow(p.coef[i], q.c, &c) || !add_term(d, &r, c, p.mono[i]))
+            return LLFI_DIM_NONE;
+    }
+    for (uint32_t j = 0; p.c && j < q.terms; j++) {
+        if (__builtin_mul_overflow(q.coef[j], p.c, &c) || !add_term(d, &r, c, q.mono[j]))
+            return LLFI_DIM_NONE;
+    }
+    for (uint32_t i = 0; i < p.terms; i++) {
+        for (uint32_t j = 0; j < q.terms; j++) {
+            llfi_dim m = mul_mono(d, p.mono[i], q.mono[j]);
+            if (m == LLFI_DIM_NONE || __builtin_mul_overflow(p.coef[i], q.coef[j], &c) ||
+                !add_term(d, &r, c, m))
+                return LLFI_DIM_NONE;
+        }
+    }
+    return pack(d, &r);
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t t = a % b;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+/* floor((sum of terms + c) / k) for a constant k > 0: whole multiples leave, then the common factor. */
+static llfi_dim div_const(llfi_dims *d, llfi_dim a, int64_t k)
+{
+    poly p, out = {0}, rest = {0};
+    unpack(d, a, &p);
+    out.c = p.c / k;
+    rest.c = p.c % k;
+    int64_t g = k;
+    for (uint32_t i = 0; i < p.terms; i++) {
+        if (p.coef[i] / k && !add_term(d, &out, p.coef[i] / k, p.mono[i]))
+            return LLFI_DIM_NONE;
+        if (p.coef[i] % k && !add_term(d, &rest, p.coef[i] % k, p.mono[i]))
+            return LLFI_DIM_NONE;
+        g = gcd(g, p.coef[i] % k);
+    }
+    if (rest.terms == 0)
+        return pack(d, &out); /* rest.c < k */
+    rest.c /= g;
+    for (uint32_t i = 0; i < rest.terms; i++)
+        rest.coef[i] /= g;
+    k /= g;
+    llfi_dim r = pack(d, &rest), whole = pack(d, &out);
+    if (r == LLFI_DIM_NONE || whole == LLFI_DIM_NONE)
+        return LLFI_DIM_NONE;
+    int64_t inner, wide;
+    const record *n = &d->rec.at[r];
+    if (n->kind == DIV && llfi_dim_is_const(d, (llfi_dim)words(d, r)[1], &inner)) {
+        /* (x // m) // k = x // (m * k), which is 0 when m * k is beyond every extent */
+        llfi_dim x = (llfi_dim)words(d, r)[0];
+        if (__builtin_mul_overflow(inner, k, &wide))
+            return whole;
+        return llfi_dim_add(d, whole, div_const(d, x, wide));
+    }
+    int64_t w[2] = {r, llfi_dim_const(d, k)};
+    if (w[1] == LLFI_DIM_NONE)
+        return LLFI_DIM_NONE;
+    return llfi_dim_add(d, whole, intern(d, DIV, w, 2));
+}
+
+llfi_dim llfi_dim_floordiv(llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    if (a == LLFI_DIM_NONE || b == LLFI_DIM_NONE)
+        return LLFI_DIM_NONE;
+    int64_t k;
+    if (llfi_dim_is_const(d, b, &k))
+        return k == 0 ? LLFI_DIM_NONE : k == 1 ? a : div_const(d, a, k);
+    int64_t w[2] = {a, b};
+    return intern(d, DIV, w, 2);
+}
+
+/* a <= b whatever the symbols are (they are >= 0): every term of a stands in b with at least its coefficient.
+ */
+static bool never_above(const llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    poly p, q;
+    unpack(d, a, &p);
+    unpack(d, b, &q);
+    if (p.c > q.c)
+        return false;
+    for (uint32_t i = 0, j = 0; i < p.terms; i++) {
+        while (j < q.terms && q.mono[j] != p.mono[i])
+            j++;
+        if (j == q.terms || p.coef[i] > q.coef[j])
+            return false;
+    }
+    return true;
+}
+
+static llfi_dim min_max(llfi_dims *d, kind k, llfi_dim a, llfi_dim b)
+{
+    if (a == LLFI_DIM_NONE || b == LLFI_DIM_NONE)
+        return LLFI_DIM_NONE;
+    if (never_above(d, a, b))
+        return k == MIN ? a : b;
+    if (never_above(d, b, a))
+        return k == MIN ? b : a;
+    int64_t w[2] = {a, b};
+    if (order(d, a, b) > 0) {
+        w[0] = b;
+        w[1] = a;
+    }
+    return intern(d, k, w, 2);
+}
+
+llfi_dim llfi_dim_min(llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    return min_max(d, MIN, a, b);
+}
+
+llfi_dim llfi_dim_max(llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    return min_max(d, MAX, a, b);
+}
+
+bool llfi_dim_is_const(const llfi_dims *d, llfi_dim id, int64_t *value)
+{
+    if (id >= d->rec.count || d->rec.at[id].kind != CONST)
+        return false;
+    *value = words(d, id)[0];
+    return true;
+}
+
+bool llfi_dim_is_symbol(const llfi_dims *d, llfi_dim id, uint32_t *symbol)
+{
+    if (id >= d->rec.count || d->rec.at[id].kind != SYM)
+        return false;
+    *symbol = (uint32_t)words(d, id)[0];
+    return true;
+}
+
+uint32_t llfi_dims_count(const llfi_dims *d)
+{
+    return (uint32_t)d->rec.count;
+}
+
+static bool eval_two(const llfi_dims *d, kind k, const int64_t *w, const int64_t *symbol, int64_t *value)
+{
+    int64_t a, b;
+    if (!llfi_dim_eval(d, (llfi_dim)w[0], symbol, &a) || !llfi_dim_eval(d, (llfi_dim)w[1], symbol, &b))
+        return false;
+    if (k == DIV && b == 0)
+        return false;
+    *value = k == DIV ? a / b : (k == MIN) == (a < b) ? a : b;
+    return true;
+}
+
+bool llfi_dim_eval(const llfi_dims *d, llfi_dim id, const int64_t *symbol, int64_t *value)
+{
+    if (id >= d->rec.count)
+        return false;
+    const record *r = &d->rec.at[id];
+    const int64_t *w = words(d, id);
+    int64_t total, x;
+    switch ((kind)r->kind) {
+    case CONST: *value = w[0]; return true;
+    case SYM: *value = symbol[w[0]]; return *value >= 0;
+    case DIV:
+    case MIN:
+    case MAX: return eval_two(d, r->kind, w, symbol, value);
+    case PROD:
+        total = 1;
+        bool over = false, zero = false;
+        for (uint32_t i = 0; i < r->count; i++) {
+            if (!llfi_dim_eval(d, (llfi_dim)w[i], symbol, &x))
+                return false;
+            zero |= x == 0;
+            over |= __builtin_mul_overflow(total, x, &total);
+        }
+        *value = zero ? 0 : total;
+        return zero || !over;
+    case SUM:
+        total = w[0];
+        for (uint32_t i = 1; i < r->count; i += 2) {
+            if (!llfi_dim_eval(d, (llfi_dim)w[i + 1], symbol, &x) || __builtin_mul_overflow(w[i], x, &x) ||
+                __builtin_add_overflow(total, x, &total))
+                return false;
+        }
+        *value = total;
+        return true;
+    }
+    return false;
+}
+
+/* `tight`: the dim stands as a factor or an operand of //, where a sum, product or quotient needs brackets.
+ */
+static void print(const llfi_dims *d, llfi_dim id, bool tight, llfi_str *s)
+{
+    const record *r = &d->rec.at[id];
+    const int64_t *w = words(d, id);
+    bool bracket = tight && (r->kind == DIV || r->kind == PROD || r->kind == SUM);
+    if (bracket)
+        llfi_str_puts(s, "(");
+    switch ((kind)r->kind) {
+    case CONST: llfi_str_printf(s, "%lld", (long long)w[0]); break;
+    case SYM: llfi_str_puts(s, llfi_dims_symbol_name(d, (uint32_t)w[0])); break;
+    case DIV:
+        print(d, (llfi_dim)w[0], true, s);
+        llfi_str_puts(s, "//");
+        print(d, (llfi_dim)w[1], true, s);
+        break;
+    case MIN:
+    case MAX:
+        llfi_str_puts(s, r->kind == MIN ? "min(" : "max(");
+        print(d, (llfi_dim)w[0], false, s);
+        llfi_str_puts(s, ", ");
+        print(d, (llfi_dim)w[1], false, s);
+        llfi_str_puts(s, ")");
+        break;
+    case PROD:
+        for (uint32_t i = 0; i < r->count; i++) {
+            llfi_str_puts(s, i ? "*" : "");
+            print(d, (llfi_dim)w[i], true, s);
+        }
+        break;
+    case SUM:
+        for (uint32_t i = 1; i < r->count; i += 2) {
+            llfi_str_puts(s, i > 1 ? "+" : "");
+            if (w[i] != 1)
+                llfi_str_printf(s, "%lld*", (long long)w[i]);
+            llfi_dim m = (llfi_dim)w[i + 1];
+            print(d, m, w[i] != 1 && d->rec.at[m].kind == DIV, s);
+        }
+        if (w[0])
+            llfi_str_printf(s, "+%lld", (long long)w[0]);
+        break;
+    }
+    if (bracket)
+        llfi_str_puts(s, ")");
+}
+
+void llfi_dim_print(const llfi_dims *d, llfi_dim id, llfi_str *s)
+{
+    if (id < d->rec.count)
+        print(d, id, false, s);
+    else
+        llfi_str_puts(s, "?");
+}

@@ -1,0 +1,290 @@
+/* graph.c: the graph's pools: names, types, nodes; creation, clone, hash, users.
+ * Must not judge: inference is infer.c's, invariants are verify.c's. */
+#include "ir/ir.h"
+
+#define LLFI_P_TYPED_BIT 1u /* passes/pass.h LLFI_P_TYPED: true of every graph that build.c makes */
+
+bool llfi_name_valid(const char *text, size_t bytes)
+{
+    if (bytes == 0 || bytes > LLFI_MAX_NAME)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        char c = text[i];
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                  c == '.' || c == '-';
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+const char *llfi_name(const llf_graph *g, uint32_t offset)
+{
+    return g->names.at + offset;
+}
+
+uint32_t llfi_name_add(llf_graph *g, const char *text, size_t bytes)
+{
+    if (bytes == 0)
+        return 0;
+    uint64_t hash = llfi_hash(0, text, bytes);
+    size_t cursor = 0;
+    for (uint32_t at; (at = llfi_map_next(&g->name_map, hash, &cursor)) != UINT32_MAX;) {
+        if (strncmp(g->names.at + at, text, bytes) == 0 && g->names.at[at + bytes] == 0)
+            return at;
+    }
+    const llf_allocator *mem = &g->cx->mem;
+    size_t at = g->names.count;
+    if (bytes >= UINT32_MAX - 1 - at || !llfi_vec_reserve(mem, &g->names, bytes + 1) ||
+        !llfi_map_add(mem, &g->name_map, hash, (uint32_t)at))
+        return UINT32_MAX;
+    memcpy(g->names.at + at, text, bytes);
+    g->names.at[at + bytes] = 0;
+    g->names.count += bytes + 1;
+    return (uint32_t)at;
+}
+
+/* A type's id is where its record (dtype, rank, dims) begins. */
+llfi_type llfi_type_at(const llf_graph *g, uint32_t type)
+{
+    const uint32_t *t = g->types.at + type;
+    return (llfi_type){(llf_dtype)t[0], t[1], t + 2};
+}
+
+uint32_t llfi_type_make(llf_graph *g, llf_dtype dtype, uint32_t rank, const llfi_dim *dim)
+{
+    uint32_t rec[2 + LLFI_RANK] = {(uint32_t)dtype, rank};
+    assert(rank <= LLFI_RANK);
+    if (rank)
+        memcpy(rec + 2, dim, rank * sizeof *dim);
+    size_t n = 2 + (size_t)rank, cursor = 0;
+    uint64_t hash = llfi_hash(0, rec, n * sizeof *rec);
+    for (uint32_t at; (at = llfi_map_next(&g->type_map, hash, &cursor)) != UINT32_MAX;) {
+        if (g->types.at[at + 1] == rank && memcmp(g->types.at + at, rec, n * sizeof *rec) == 0)
+            return at;
+    }
+    const llf_allocator *mem = &g->cx->mem;
+    uint32_t at = (uint32_t)g->types.count;
+    if (g->types.count > UINT32_MAX - 64 || !llfi_vec_reserve(mem, &g->types, n) ||
+        !llfi_map_add(mem, &g->type_map, hash, at))
+        return UINT32_MAX;
+    memcpy(g->types.at + at, rec, n * sizeof *rec);
+    g->types.count += n;
+    return at;
+}
+
+llfi_dim llfi_numel(llf_graph *g, uint32_t type)
+{
+    llfi_type t = llfi_type_at(g, type);
+    int64_t c;
+    for (uint32_t i = 0; i < t.rank; i++) {
+        if (llfi_dim_is_const(g->dims, t.dim[i], &c) && c == 0)
+            return t.dim[i]; /* no product of the others may overflow then */
+    }
+    llfi_dim n = llfi_dim_const(g->dims, 1);
+    for (uint32_t i = 0; i < t.rank; i++)
+        n = llfi_dim_mul(g->dims, n, t.dim[i]);
+    return n;
+}
+
+llfi_place llfi_place_of(const llf_graph *g, llf_id id)
+{
+    const llfi_node *n = llfi_node_at(g, id);
+    return (llfi_place){g->file, n->line, n->col};
+}
+
+void llfi_type_print(const llf_graph *g, uint32_t type, llfi_str *s)
+{
+    llfi_type t = llfi_type_at(g, type);
+    llfi_str_puts(s, llf_dtype_name(t.dtype));
+    llfi_str_puts(s, "[");
+    for (uint32_t i = 0; i < t.rank; i++) {
+        llfi_str_puts(s, i ? ", " : "");
+        llfi_dim_print(g->dims, t.dim[i], s);
+    }
+    llfi_str_puts(s, "]");
+}
+
+static uint64_t hash_type(const llf_graph *g, uint64_t h, uint32_t type)
+{
+    llfi_type t = llfi_type_at(g, type);
+    h = llfi_hash_u64(h, (uint64_t)t.dtype << 8 | t.rank);
+    for (uint32_t i = 0; i < t.rank; i++)
+        h = llfi_hash_u64(h, llfi_dim_hash(g->dims, t.dim[i]));
+    return h;
+}
+
+static uint64_t hash_use(const llf_graph *g, uint64_t h, llf_id id, const uint32_t *ordinal)
+{
+    const llfi_node *n = llfi_node_at(g, id);
+    if (n->op != LLF_OP_CONST)
+        return llfi_hash_u64(h, ordinal[id]);
+    return llfi_hash_u64(hash_type(g, h ^ LLF_OP_CONST, n->type), n->attr);
+}
+
+uint64_t llfi_graph_hash(const llf_graph *g)
+{
+    size_t n = g->nodes.count;
+    uint32_t *ordinal = llfi_alloc(&g->cx->mem, n * sizeof *ordinal);
+    if (!ordinal)
+        return 0;
+    uint64_t h = llfi_hash_u64(0, g->inputs.count);
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const llfi_node *in = llfi_node_at(g, g->inputs.at[i]);
+        ordinal[g->inputs.at[i]] = (uint32_t)i;
+        h = hash_type(g, llfi_hash_u64(h, in->scalar), in->type);
+    }
+    uint32_t next = (uint32_t)g->inputs.count;
+    for (size_t i = 0; i < n; i++) {
+        const llfi_node *node = &g->nodes.at[i];
+        if (node->op == LLF_OP_INPUT || node->op == LLF_OP_CONST)
+            continue;
+        ordinal[i] = next++;
+        h = hash_type(g, llfi_hash_u64(h, node->op), node->type);
+        h = llfi_hash_u64(h, node->attr);
+        for (uint32_t a = 0; a < node->arity; a++)
+            h = hash_use(g, h, node->arg[a], ordinal);
+    }
+    h = llfi_hash_u64(h, g->outputs.count);
+    for (size_t i = 0; i < g->outputs.count; i++)
+        h = hash_use(g, h, g->outputs.at[i], ordinal);
+    llfi_free(&g->cx->mem, ordinal, n * sizeof *ordinal);
+    return h ? h : 1;
+}
+
+llf_status llfi_users_make(const llf_graph *g, llfi_arena *arena, llfi_users *out)
+{
+    size_t n = g->nodes.count, total = 0;
+    uint32_t *first = llfi_arena_alloc(arena, (n + 2) * sizeof *first);
+    if (!first)
+        return llfi_nomem(&g->cx->diag);
+    /* Counted two places up, so that filling leaves each start where it belongs. */
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t a = 0; a < g->nodes.at[i].arity; a++)
+            first[g->nodes.at[i].arg[a] + 2]++;
+        total += g->nodes.at[i].arity;
+    }
+    llf_id *user = llfi_arena_alloc(arena, total * sizeof *user);
+    if (!user)
+        return llfi_nomem(&g->cx->diag);
+    for (size_t i = 2; i < n + 2; i++)
+        first[i] += first[i - 1];
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t a = 0; a < g->nodes.at[i].arity; a++)
+            user[first[g->nodes.at[i].arg[a] + 1]++] = (llf_id)i;
+    }
+    *out = (llfi_users){first, user};
+    return LLF_OK;
+}
+
+static llf_graph *create(llf_context *cx)
+{
+    llf_graph *g = llfi_alloc_zero(&cx->mem, sizeof *g);
+    if (!g)
+        return NULL;
+    g->cx = cx;
+    g->props = LLFI_P_TYPED_BIT;
+    return g;
+}
+
+llf_graph *llf_graph_create(llf_context *cx, const char *name)
+{
+    if (!cx)
+        return NULL;
+    if (!name)
+        name = "main";
+    size_t bytes = strlen(name);
+    if (!llfi_name_valid(name, bytes)) {
+        llfi_fail(&cx->diag, LLF_E_ARG,
+                  "llf_graph_create: bad name: letters, digits, '_', '.', '-', at most %u bytes",
+                  LLFI_MAX_NAME);
+        return NULL;
+    }
+    llf_graph *g = create(cx);
+    if (g) {
+        g->dims = llfi_dims_create(&cx->mem);
+        bool ok = g->dims && llfi_vec_reserve(&cx->mem, &g->names, 1);
+        if (ok) {
+            g->names.at[g->names.count++] = 0; /* offset 0 is "" */
+            g->name = llfi_name_add(g, name, bytes);
+            ok = g->name != UINT32_MAX;
+        }
+        if (ok)
+            return g;
+    }
+    llf_graph_destroy(g);
+    llfi_nomem(&cx->diag);
+    return NULL;
+}
+
+void llf_graph_destroy(llf_graph *g)
+{
+    if (!g)
+        return;
+    const llf_allocator *mem = &g->cx->mem;
+    llfi_dims_destroy(g->dims);
+    if (g->file)
+        llfi_free(mem, g->file, strlen(g->file) + 1);
+    llfi_vec_free(mem, &g->nodes);
+    llfi_vec_free(mem, &g->inputs);
+    llfi_vec_free(mem, &g->outputs);
+    llfi_vec_free(mem, &g->origin);
+    llfi_vec_free(mem, &g->names);
+    llfi_vec_free(mem, &g->types);
+    llfi_vec_free(mem, &g->labels);
+    llfi_vec_free(mem, &g->directives);
+    llfi_map_free(mem, &g->type_map);
+    llfi_map_free(mem, &g->name_map);
+    llfi_free(mem, g, sizeof *g);
+}
+
+#define COPY(v)                                                                                     \
+    (llfi_vec_reserve(mem, &g->v, from->v.count)                                                    \
+         ? (from->v.count ? memcpy(g->v.at, from->v.at, from->v.count * sizeof *from->v.at) : NULL, \
+            g->v.count = from->v.count, true)                                                       \
+         : false)
+
+static bool copy_map(const llf_allocator *mem, llfi_map *to, const llfi_map *from)
+{
+    for (size_t i = 0; i < from->cap; i++) {
+        if (from->value[i] != UINT32_MAX && !llfi_map_add(mem, to, from->hash[i], from->value[i]))
+            return false;
+    }
+    return true;
+}
+
+llf_graph *llfi_graph_clone(const llf_graph *from, llf_context *cx)
+{
+    const llf_allocator *mem = &cx->mem;
+    llf_graph *g = create(cx);
+    if (!g)
+        return NULL;
+    g->name = from->name;
+    g->props = from->props;
+    g->poisoned = from->poisoned;
+    g->dims = llfi_dims_clone(from->dims, mem);
+    bool ok = g->dims && COPY(nodes) && COPY(inputs) && COPY(outputs) && COPY(origin) && COPY(names) &&
+              COPY(types) && COPY(labels) && COPY(directives) &&
+              copy_map(mem, &g->type_map, &from->type_map) && copy_map(mem, &g->name_map, &from->name_map);
+    if (ok && from->file) {
+        size_t size = strlen(from->file) + 1;
+        g->file = llfi_alloc(mem, size);
+        if (g->file)
+            memcpy(g->file, from->file, size);
+        ok = g->file != NULL;
+    }
+    if (ok)
+        return g;
+    llf_graph_destroy(g);
+    return NULL;
+}
+
+uint32_t llf_graph_inputs(const llf_graph *g)
+{
+    return g ? (uint32_t)g->inputs.count : 0;
+}
+
+uint32_t llf_graph_outputs(const llf_graph *g)
+{
+    return g ? (uint32_t)g->outputs.count : 0;
+}
