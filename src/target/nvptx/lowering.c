@@ -28,6 +28,8 @@ static LLVMValueRef function(llfi_emit *e, llf_op op, llf_dtype compute, LLVMVal
 {
     bool wide = compute == LLF_F64;
     const char *name = NULL;
+    if (!wide && (op == LLF_OP_SIN || op == LLF_OP_COS))
+        return llfi_nvptx_sincos(e, op == LLF_OP_COS, x);
     switch (op) {
 #define LIBDEVICE(id, f32, f64)  \
     case LLF_OP_##id:            \

@@ -1,0 +1,250 @@
+/* trig.c: f32 sine and cosine. libdevice's keep an array in local memory and cost a copy of their slow path
+ * per lane, so these are our own. Up to LIMIT the argument is reduced by pi/2 in three parts with fma (Cody
+ * and Waite); above, in one loop that is rarely entered, by an integer product with the bits of 2/pi (Payne
+ * and Hanek, "Radian reduction for trigonometric functions", 1983). Errors are bounded by 1.5 ulp over all
+ * f32 (tests/unit/test_target_nvptx_trig.c runs this arithmetic). Must not read memory at a lane-dependent
+ * place of an array in registers: that becomes local memory. */
+#include "target/nvptx/nvptx.h"
+
+/* Within it q * pi/2's first part is exact enough for cosine; sine alone would do to 117435. */
+#define LIMIT 71476.0625f
+
+static LLVMValueRef fma32(llfi_emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    LLVMValueRef arg[3] = {a, b, c};
+    return llfi_emit_call(e, "llvm.fma", LLVMTypeOf(a), arg, 3);
+}
+
+static LLVMValueRef as(llfi_emit *e, LLVMTypeRef scalar, LLVMValueRef v)
+{
+    return LLVMBuildBitCast(e->b, v, llfi_emit_vec(scalar, e->width), "");
+}
+
+static LLVMValueRef u32(const llfi_emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
+}
+
+static LLVMValueRef u64(const llfi_emit *e, uint64_t v)
+{
+    return LLVMConstInt(e->i64, v, false);
+}
+
+static LLVMValueRef lane(llfi_emit *e, LLVMValueRef v, uint32_t i)
+{
+    return e->width == 1 ? v : LLVMBuildExtractElement(e->b, v, u32(e, i), "");
+}
+
+/* 2/pi as a 2.30 fixed-point number and its continuation, a zero word in front. */
+static LLVMValueRef table(llfi_emit *e)
+{
+    static const uint32_t word[8] = {0,          0x28be60db, 0x9391054a, 0x7f09d5f4,
+                                     0x7d4d3770, 0x36d8a566, 0x4f10e410, 0x7f9458ea};
+    LLVMValueRef t = LLVMGetNamedGlobal(e->module, "llf_two_over_pi");
+    if (t)
+        return t;
+    LLVMValueRef c[8];
+    for (uint32_t i = 0; i < 8; i++)
+        c[i] = u32(e, word[i]);
+    t = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->i32, 8), "llf_two_over_pi", 1);
+    LLVMSetInitializer(t, LLVMConstArray2(e->i32, c, 8));
+    LLVMSetGlobalConstant(t, true);
+    LLVMSetLinkage(t, LLVMInternalLinkage);
+    LLVMSetAlignment(t, 4);
+    return t;
+}
+
+static LLVMValueRef funnel(llfi_emit *e, LLVMValueRef high, LLVMValueRef low, LLVMValueRef by)
+{
+    LLVMValueRef arg[3] = {high, low, by};
+    return llfi_emit_call(e, "llvm.fshl", e->i32, arg, 3);
+}
+
+/* mantissa (top bit set) * 2/pi * 2^exponent modulo 4, as 2.62 fixed point. `magnitude`: bits of |x|. */
+static LLVMValueRef product(llfi_emit *e, LLVMValueRef magnitude)
+{
+    LLVMBuilderRef b = e->b;
+    LLVMValueRef exponent = LLVMBuildSub(b, LLVMBuildLShr(b, magnitude, u32(e, 23), ""), u32(e, 126), "");
+    LLVMValueRef first = LLVMBuildLShr(b, exponent, u32(e, 5), "");
+    LLVMValueRef mantissa =
+        LLVMBuildOr(b, LLVMBuildShl(b, magnitude, u32(e, 8), ""), u32(e, 0x80000000u), "");
+    LLVMValueRef word[4], wide[3], from = table(e);
+    for (uint32_t i = 0; i < 4; i++) {
+        LLVMValueRef at = LLVMBuildAdd(b, first, u32(e, i), "");
+        word[i] = LLVMBuildLoad2(b, e->i32, LLVMBuildGEP2(b, e->i32, from, &at, 1, ""), "");
+    }
+    LLVMValueRef m = LLVMBuildZExt(b, mantissa, e->i64, "");
+    for (uint32_t i = 0; i < 3; i++) {
+        LLVMValueRef bits = funnel(e, word[i], word[i + 1], exponent);
+        wide[i] = LLVMBuildMul(b, m, LLVMBuildZExt(b, bits, e->i64, ""), "");
+    }
+    LLVMValueRef p = LLVMBuildAdd(b, wide[1], LLVMBuildLShr(b, wide[2], u64(e, 32), ""), "");
+    return LLVMBuildAdd(b, LLVMBuildShl(b, wide[0], u64(e, 32), ""), p, "");
+}
+
+/* Scalar: x of any size to (rest, quadrant); NaN for infinity. */
+static void reduce_big(llfi_emit *e, LLVMValueRef bits, LLVMValueRef *rest, LLVMValueRef *quadrant)
+{
+    LLVMBuilderRef b = e->b;
+    LLVMValueRef magnitude = LLVMBuildAnd(b, bits, u32(e, 0x7fffffff), "");
+    LLVMValueRef p = product(e, magnitude);
+    /* to the nearest quadrant: half of one is 2^61 */
+    LLVMValueRef nearest = LLVMBuildLShr(b, LLVMBuildAdd(b, p, u64(e, 1ull << 61), ""), u64(e, 62), "");
+    LLVMValueRef fraction = LLVMBuildSub(b, p, LLVMBuildShl(b, nearest, u64(e, 62), ""), "");
+    LLVMValueRef d = LLVMBuildSIToFP(b, fraction, e->f64, "");
+    d = LLVMBuildFMul(b, d, LLVMConstReal(e->f64, 0x1.921fb54442d18p-62), ""); /* pi/2 * 2^-62 */
+    LLVMValueRef r = LLVMBuildFPTrunc(b, d, e->f32, "");
+    LLVMValueRef q = LLVMBuildTrunc(b, nearest, e->i32, "");
+    LLVMValueRef negative = LLVMBuildICmp(b, LLVMIntSLT, bits, u32(e, 0), "");
+    r = LLVMBuildSelect(b, negative, LLVMBuildFNeg(b, r, ""), r, "");
+    LLVMValueRef infinite = LLVMBuildICmp(b, LLVMIntEQ, magnitude, u32(e, 0x7f800000), "");
+    *rest = LLVMBuildSelect(b, infinite, LLVMConstBitCast(u32(e, 0x7fc00000), e->f32), r, "");
+    *quadrant = LLVMBuildSelect(b, negative, LLVMBuildNeg(b, q, ""), q, "");
+}
+
+static LLVMValueRef any(llfi_emit *e, LLVMValueRef mask)
+{
+    LLVMValueRef r = lane(e, mask, 0);
+    for (uint32_t i = 1; i < e->width; i++)
+        r = LLVMBuildOr(e->b, r, lane(e, mask, i), "");
+    return r;
+}
+
+/* A loop that takes lane 0 and rotates, so that one copy of the slow path serves every lane without indexing.
+ */
+static void slow_lanes(llfi_emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef to, LLVMValueRef x,
+                       LLVMValueRef *rest, LLVMValueRef *quadrant)
+{
+    enum { X, REST, QUADRANT, KINDS };
+    LLVMBuilderRef b = e->b;
+    LLVMValueRef function = LLVMGetBasicBlockParent(from);
+    LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(e->lx, function, "big");
+    LLVMMoveBasicBlockBefore(loop, to);
+    LLVMValueRef start[KINDS] = {as(e, e->i32, x), *rest, *quadrant}, phi[KINDS][16], next[KINDS];
+    LLVMTypeRef type[KINDS] = {e->i32, e->f32, e->i32};
+    LLVMValueRef first[KINDS][16];
+    for (uint32_t k = 0; k < KINDS; k++)
+        for (uint32_t i = 0; i < e->width; i++)
+            first[k][i] = lane(e, start[k], i);
+    LLVMValueRef big = LLVMBuildFCmp(b, LLVMRealOGE, x, llfi_emit_f32c(e, LIMIT), "");
+    big = LLVMBuildOr(b, big, LLVMBuildFCmp(b, LLVMRealOLE, x, llfi_emit_f32c(e, -LIMIT), ""), "");
+    LLVMBuildCondBr(b, any(e, big), loop, to);
+
+    LLVMPositionBuilderAtEnd(b, loop);
+    for (uint32_t k = 0; k < KINDS; k++)
+        for (uint32_t i = 0; i < e->width; i++)
+            phi[k][i] = LLVMBuildPhi(b, type[k], "");
+    LLVMValueRef count = LLVMBuildPhi(b, e->i32, "");
+    LLVMValueRef magnitude = LLVMBuildAnd(b, phi[X][0], u32(e, 0x7fffffff), "");
+    uint32_t limit;
+    float value = LIMIT;
+    memcpy(&limit, &value, sizeof limit);
+    LLVMValueRef is_big = LLVMBuildICmp(b, LLVMIntUGE, magnitude, u32(e, limit), "");
+    LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntUGT, magnitude, u32(e, 0x7f800000), "");
+    is_big = LLVMBuildAnd(b, is_big, LLVMBuildNot(b, is_nan, ""), "");
+    /* a small lane takes the road of LIMIT, so that it reads inside the table */
+    LLVMValueRef safe = LLVMBuildSelect(b, is_big, phi[X][0], u32(e, limit), "");
+    reduce_big(e, safe, &next[REST], &next[QUADRANT]);
+    next[X] = phi[X][0];
+    for (uint32_t k = REST; k < KINDS; k++)
+        next[k] = LLVMBuildSelect(b, is_big, next[k], phi[k][0], "");
+    LLVMValueRef counted = LLVMBuildAdd(b, count, u32(e, 1), "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, counted, u32(e, e->width), ""), loop, to);
+    LLVMBasicBlockRef origin[2] = {from, loop};
+    LLVMValueRef counts[2] = {u32(e, 0), counted};
+    LLVMAddIncoming(count, counts, origin, 2);
+    LLVMValueRef out[KINDS][16];
+    for (uint32_t k = 0; k < KINDS; k++)
+        for (uint32_t i = 0; i < e->width; i++) {
+            LLVMValueRef in[2] = {first[k][i], i + 1 < e->width ? phi[k][i + 1] : next[k]};
+            LLVMAddIncoming(phi[k][i], in, origin, 2);
+        }
+    LLVMPositionBuilderAtEnd(b, to);
+    for (uint32_t k = REST; k < KINDS; k++)
+        for (uint32_t i = 0; i < e->width; i++) {
+            out[k][i] = LLVMBuildPhi(b, type[k], "");
+            LLVMValueRef in[2] = {first[k][i], i + 1 < e->width ? phi[k][i + 1] : next[k]};
+            LLVMAddIncoming(out[k][i], in, origin, 2);
+        }
+    *rest = out[REST][0];
+    *quadrant = out[QUADRANT][0];
+    if (e->width == 1)
+        return;
+    *rest = LLVMGetPoison(llfi_emit_vec(e->f32, e->width));
+    *quadrant = LLVMGetPoison(llfi_emit_vec(e->i32, e->width));
+    for (uint32_t i = 0; i < e->width; i++) {
+        *rest = LLVMBuildInsertElement(b, *rest, out[REST][i], u32(e, i), "");
+        *quadrant = LLVMBuildInsertElement(b, *quadrant, out[QUADRANT][i], u32(e, i), "");
+    }
+}
+
+/* x = quadrant * pi/2 + rest; only the quadrant's low two bits matter. */
+static void reduce(llfi_emit *e, LLVMValueRef x, LLVMValueRef *rest, LLVMValueRef *quadrant)
+{
+    LLVMBuilderRef b = e->b;
+    LLVMValueRef magic = llfi_emit_f32c(e, 12582912.0f); /* 1.5 * 2^23: the sum's last place is 1 */
+    LLVMValueRef sum = fma32(e, x, llfi_emit_f32c(e, 0x1.45f306p-1f), magic);
+    LLVMValueRef q = LLVMBuildFSub(b, sum, magic, "");
+    LLVMValueRef r = fma32(e, q, llfi_emit_f32c(e, -0x1.921fb0p+0f), x);
+    r = fma32(e, q, llfi_emit_f32c(e, -0x1.5110b4p-22f), r);
+    *rest = fma32(e, q, llfi_emit_f32c(e, -0x1.846988p-48f), r);
+    *quadrant = as(e, e->i32, sum);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(b);
+    LLVMBasicBlockRef to = LLVMAppendBasicBlockInContext(e->lx, LLVMGetBasicBlockParent(from), "reduced");
+    LLVMMoveBasicBlockAfter(to, from);
+    slow_lanes(e, from, to, x, rest, quadrant);
+}
+
+/* On [-pi/4, pi/4]; minimax by N. Juffa (public domain). The +0 keeps sin(-0) = -0. */
+static LLVMValueRef sine(llfi_emit *e, LLVMValueRef r, LLVMValueRef s)
+{
+    LLVMValueRef p = llfi_emit_f32c(e, 0x1.80a000p-19f);
+    p = fma32(e, p, s, llfi_emit_f32c(e, -0x1.a06bbap-13f));
+    p = fma32(e, p, s, llfi_emit_f32c(e, 0x1.11119ap-7f));
+    p = fma32(e, p, s, llfi_emit_f32c(e, -0x1.555556p-3f));
+    return fma32(e, p, fma32(e, r, s, llfi_emit_f32c(e, 0.0f)), r);
+}
+
+static LLVMValueRef cosine(llfi_emit *e, LLVMValueRef s)
+{
+    LLVMValueRef p = llfi_emit_f32c(e, 0x1.9a8000p-16f);
+    p = fma32(e, p, s, llfi_emit_f32c(e, -0x1.6c0efap-10f));
+    p = fma32(e, p, s, llfi_emit_f32c(e, 0x1.555550p-5f));
+    p = fma32(e, p, s, llfi_emit_f32c(e, -0.5f));
+    return fma32(e, p, s, llfi_emit_f32c(e, 1.0f));
+}
+
+/* Odd quadrants take `odd`; the sign is bit 1 of `quadrant`. */
+static LLVMValueRef choose(llfi_emit *e, LLVMValueRef quadrant, LLVMValueRef swapped, LLVMValueRef odd,
+                           LLVMValueRef even)
+{
+    LLVMBuilderRef b = e->b;
+    LLVMValueRef r = as(e, e->i32, LLVMBuildSelect(b, swapped, odd, even, ""));
+    LLVMValueRef sign = LLVMBuildAnd(b, quadrant, llfi_emit_i32c(e, 2), "");
+    sign = LLVMBuildShl(b, sign, llfi_emit_i32c(e, 30), "");
+    return as(e, e->f32, LLVMBuildXor(b, r, sign, ""));
+}
+
+LLVMValueRef llfi_nvptx_sincos(llfi_emit *e, bool want_cosine, LLVMValueRef x)
+{
+    static const char key;
+    for (uint32_t i = 0; i < e->memos; i++)
+        if (e->memo[i].key == &key && e->memo[i].arg == x)
+            return e->memo[i].result[want_cosine];
+    LLVMValueRef rest, quadrant, result[2];
+    reduce(e, x, &rest, &quadrant);
+    LLVMValueRef s = LLVMBuildFMul(e->b, rest, rest, "");
+    LLVMValueRef one = llfi_emit_i32c(e, 1), zero = llfi_emit_i32c(e, 0);
+    LLVMValueRef swapped = LLVMBuildICmp(e->b, LLVMIntNE, LLVMBuildAnd(e->b, quadrant, one, ""), zero, "");
+    LLVMValueRef si = sine(e, rest, s), co = cosine(e, s);
+    /* both are made; the one that nobody asks for is dead code */
+    result[0] = choose(e, quadrant, swapped, co, si);
+    result[1] = choose(e, LLVMBuildAdd(e->b, quadrant, one, ""), swapped, si, co);
+    if (e->memos < LLFI_COUNT(e->memo)) {
+        e->memo[e->memos].key = &key;
+        e->memo[e->memos].arg = x;
+        e->memo[e->memos].result[0] = result[0];
+        e->memo[e->memos++].result[1] = result[1];
+    }
+    return result[want_cosine];
+}
