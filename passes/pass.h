@@ -1,5 +1,5 @@
-/* pass.h: a pass is a row of passes.def and a function; the runner (run.c) checks needs, times, verifies, dumps and
- * resets scratch. Passes never time, dump, verify or read options themselves. */
+/* pass.h: a pass is a row of passes.def and a function; the runner (run.c) checks needs, times, verifies,
+ * dumps and resets scratch. Passes never time, dump, verify or read options themselves. */
 #ifndef LLFI_PASS_H
 #define LLFI_PASS_H
 
@@ -7,16 +7,16 @@
 #include "fuse/plan.h"
 
 /* Properties of a graph. */
-#define LLFI_P_TYPED 1u      /* every node has a type (true from building on) */
-#define LLFI_P_PRIMITIVE 2u  /* no composites left */
-#define LLFI_P_OUTPUTS 4u    /* every output is an EW node of its own (no leaf, none twice) */
-#define LLFI_P_PLANNED 8u    /* the plan beside the graph covers it */
+#define LLFI_P_TYPED 1u     /* every node has a type (true from building on) */
+#define LLFI_P_PRIMITIVE 2u /* no composites left */
+#define LLFI_P_OUTPUTS 4u   /* every output is an EW node of its own (no leaf, none twice) */
+#define LLFI_P_PLANNED 8u   /* the plan beside the graph covers it */
 
 typedef struct llfi_pass_info llfi_pass_info;
 /* Per-pipeline state handed to every pass. */
 typedef struct {
     llf_context *cx;
-    llfi_arena *scratch;           /* reset by the runner after the pass */
+    llfi_arena *scratch; /* reset by the runner after the pass */
     const llfi_pass_info *info;
     const llfi_fuse_options *fuse; /* heuristic, parameters, target limits */
     llfi_plan *plan;               /* written by fuse */
@@ -57,7 +57,7 @@ typedef struct {
 
 /* Runs the passes named in `names` (NULL: all of passes.def, in order). E_ORDER when a precondition is unmet,
  * E_ARG for an unknown name. `plan` is an initialised empty plan, filled when fuse runs. */
-llf_status llfi_passes_run(llf_context *, llf_graph *, const char *const *names, size_t count, llfi_passes_state *,
-                           llfi_plan *plan);
+llf_status llfi_passes_run(llf_context *, llf_graph *, const char *const *names, size_t count,
+                           llfi_passes_state *, llfi_plan *plan);
 
 #endif

@@ -1,5 +1,5 @@
-/* plan.h: which nodes share a kernel: an object beside the graph, never an edit of it. legal.c says what may fuse,
- * cost.c what it costs (integers only), heur_*.c only rank; fuse.c searches. */
+/* plan.h: which nodes share a kernel: an object beside the graph, never an edit of it. legal.c says what may
+ * fuse, cost.c what it costs (integers only), heur_*.c only rank; fuse.c searches. */
 #ifndef LLFI_PLAN_H
 #define LLFI_PLAN_H
 
@@ -8,8 +8,8 @@
 typedef struct {
     llf_id *member, *store; /* topological; values this kernel writes */
     uint32_t members, stores;
-    uint32_t parts;         /* horizontal: independent iteration spaces */
-    uint32_t space;         /* type id whose dims are the (first) iteration space */
+    uint32_t parts; /* horizontal: independent iteration spaces */
+    uint32_t space; /* type id whose dims are the (first) iteration space */
 } llfi_kernel;
 
 typedef struct {
@@ -18,6 +18,8 @@ typedef struct {
     uint64_t graph_hash;
     llfi_kernel *kernel; /* in launch order, topological */
     uint32_t kernels;
+    /* The caps that it was made under, checked by llfi_plan_verify; 0: the largest that params.def allows. */
+    uint32_t max_nodes, max_buffers, max_params;
 } llfi_plan;
 void llfi_plan_init(llfi_plan *, const llf_allocator *);
 void llfi_plan_destroy(llfi_plan *);
@@ -62,14 +64,18 @@ typedef struct {
 } llfi_fuse_options;
 void llfi_fuse_options_default(llfi_fuse_options *);
 
-/* ---- accounting (cost.c), DESIGN section 4 "Counting". Bytes are for given symbol values; -1 on overflow. */
-/* Distinct buffers read by a kernel (ids of INPUT nodes that are not scalars, or of values stored by other kernels). */
-llf_status llfi_kernel_reads(const llf_graph *, const llfi_plan *, uint32_t kernel, llfi_arena *, llf_id **id, uint32_t *count);
-llf_status llfi_plan_bytes(const llf_graph *, const llfi_plan *, const int64_t *symbol, llfi_arena *, int64_t *bytes,
-                           uint32_t *transfers);
+/* ---- accounting (cost.c), DESIGN section 4 "Counting". Bytes are for given symbol values; -1 on overflow.
+ */
+/* Distinct buffers read by a kernel (ids of INPUT nodes that are not scalars, or of values stored by other
+ * kernels). */
+llf_status llfi_kernel_reads(const llf_graph *, const llfi_plan *, uint32_t kernel, llfi_arena *, llf_id **id,
+                             uint32_t *count);
+llf_status llfi_plan_bytes(const llf_graph *, const llfi_plan *, const int64_t *symbol, llfi_arena *,
+                           int64_t *bytes, uint32_t *transfers);
 /* Each graph input and output once. */
 int64_t llfi_graph_bytes_min(const llf_graph *, const int64_t *symbol);
 /* Text for people: each kernel, nodes, bytes, and why its neighbours were not taken. */
-llf_status llfi_plan_explain(llf_context *, const llf_graph *, const llfi_plan *, const llfi_fuse_options *, llfi_str *);
+llf_status llfi_plan_explain(llf_context *, const llf_graph *, const llfi_plan *, const llfi_fuse_options *,
+                             llfi_str *);
 
 #endif

@@ -1,0 +1,157 @@
+/* decompose.c: composites become their lists of primitives. The list IS the definition (docs/ir.md,
+ * "Composites"), so nothing here may look at the target, a mode or a neighbour. In:   any graph. Out: a graph
+ * without composites. Why: later passes and both targets know primitives only. Cost: linear. */
+#include "pass.h"
+#include "ir/float.h"
+
+/* A list being written: the first failure sticks, so that a list reads as a list. */
+typedef struct {
+    llfi_rewrite *r;
+    llf_id like;    /* the composite, an old id */
+    llf_dtype own;  /* its dtype */
+    llf_dtype work; /* f32 for 16-bit floats, else own */
+    llf_status status;
+} list;
+
+typedef llf_id decompose_fn(list *, llf_id x);
+#define COMPOSITE(id, ...) decompose_fn llfi_decompose_##id;
+#include "llfuse/ops.def"
+
+static llf_id op(list *l, llf_op o, llf_id a, llf_id b, llf_id c, uint64_t attr)
+{
+    llf_id out = LLF_NONE;
+    if (l->status == LLF_OK)
+        l->status = llfi_rewrite_op(l->r, l->like, o, (const llf_id[3]){a, b, c}, attr, &out);
+    return out;
+}
+
+static llf_id op1(list *l, llf_op o, llf_id a)
+{
+    return op(l, o, a, LLF_NONE, LLF_NONE, 0);
+}
+
+static llf_id op2(list *l, llf_op o, llf_id a, llf_id b)
+{
+    return op(l, o, a, b, LLF_NONE, 0);
+}
+
+static llf_id op3(list *l, llf_op o, llf_id a, llf_id b, llf_id c)
+{
+    return op(l, o, a, b, c, 0);
+}
+
+/* A literal of the compute dtype, rounded once. */
+static llf_id num(list *l, double value)
+{
+    llf_id out = LLF_NONE;
+    uint64_t bits = llfi_dtypes[l->work].kind == LLFI_KIND_FLOAT
+                        ? llfi_bits_from_f64(l->work, value)
+                        : llfi_bits_from_i64(l->work, (int64_t)value);
+    if (l->status == LLF_OK)
+        l->status = llfi_rewrite_const(l->r, l->work, bits, &out);
+    return out;
+}
+
+static llf_id in(list *l, llf_id x)
+{
+    return l->work == l->own ? x : op(l, LLF_OP_CAST, x, LLF_NONE, LLF_NONE, l->work);
+}
+
+static llf_id out(list *l, llf_id y)
+{
+    return l->work == l->own ? y : op(l, LLF_OP_CAST, y, LLF_NONE, LLF_NONE, l->own);
+}
+
+/* relu(x) = where(x < 0, 0, x), in the dtype itself: keeps -0 and NaN. */
+llf_id llfi_decompose_RELU(list *l, llf_id x)
+{
+    l->work = l->own;
+    llf_id zero = num(l, 0);
+    return op3(l, LLF_OP_WHERE, op2(l, LLF_OP_LT, x, zero), zero, x);
+}
+
+static llf_id one_plus_exp_neg(list *l, llf_id x)
+{
+    return op2(l, LLF_OP_ADD, num(l, 1), op1(l, LLF_OP_EXP, op1(l, LLF_OP_NEG, x)));
+}
+
+/* sigmoid(x) = 1 / (1 + exp(-x)) */
+llf_id llfi_decompose_SIGMOID(list *l, llf_id x)
+{
+    x = in(l, x);
+    llf_id d = one_plus_exp_neg(l, x);
+    return out(l, op2(l, LLF_OP_DIV, num(l, 1), d));
+}
+
+/* silu(x) = x / (1 + exp(-x)) */
+llf_id llfi_decompose_SILU(list *l, llf_id x)
+{
+    x = in(l, x);
+    return out(l, op2(l, LLF_OP_DIV, x, one_plus_exp_neg(l, x)));
+}
+
+/* softplus(x) = maximum(x, 0) + log1p(exp(-|x|)) */
+llf_id llfi_decompose_SOFTPLUS(list *l, llf_id x)
+{
+    x = in(l, x);
+    llf_id m = op2(l, LLF_OP_MAXIMUM, x, num(l, 0));
+    llf_id e = op1(l, LLF_OP_EXP, op1(l, LLF_OP_NEG, op1(l, LLF_OP_ABS, x)));
+    return out(l, op2(l, LLF_OP_ADD, m, op1(l, LLF_OP_LOG1P, e)));
+}
+
+/* h = x / 2; erf form: h * erf(x / sqrt 2) + h;
+ * tanh form: h * tanh(x * (c + 0.044715 c x^2)) + h with c = sqrt(2 / pi). */
+llf_id llfi_decompose_GELU(list *l, llf_id x)
+{
+    bool by_tanh = l->r->old[l->like].attr == LLF_GELU_TANH;
+    x = in(l, x);
+    llf_id e;
+    if (by_tanh) {
+        llf_id x2 = op2(l, LLF_OP_MUL, x, x);
+        llf_id c3 = num(l, 0.035677408136300124), c1 = num(l, 0.79788456080286536);
+        llf_id p = op3(l, LLF_OP_FMA, x2, c3, c1);
+        e = op1(l, LLF_OP_TANH, op2(l, LLF_OP_MUL, x, p));
+    } else {
+        e = op1(l, LLF_OP_ERF, op2(l, LLF_OP_MUL, x, num(l, 0.70710678118654752)));
+    }
+    llf_id h = op2(l, LLF_OP_MUL, x, num(l, 0.5));
+    return out(l, op3(l, LLF_OP_FMA, h, e, h));
+}
+
+/* Flat dispatch from the op table: a composite without a list fails at link. */
+static decompose_fn *list_of(llf_op o)
+{
+    switch (o) {
+#define COMPOSITE(id, ...)                        \
+    case LLF_OP_##id: return llfi_decompose_##id; \
+        #include "llfuse/ops.def"
+    default: return NULL;
+    }
+}
+
+static llf_status expand(llfi_rewrite *r, llf_id old)
+{
+    const llfi_node *n = &r->old[old];
+    list l = {.r = r, .like = old, .own = llfi_type_at(r->g, n->type).dtype};
+    l.work = l.own == LLF_F16 || l.own == LLF_BF16 ? LLF_F32 : l.own;
+    llf_id made = list_of((llf_op)n->op)(&l, r->map[n->arg[0]]);
+    r->map[old] = made;
+    return l.status;
+}
+
+llf_status llfi_pass_decompose(llfi_pass *p, llf_graph *g)
+{
+    llfi_rewrite r;
+    LLF_TRY(llfi_rewrite_begin(&r, g, p->scratch));
+    for (llf_id i = 0; i < r.olds; i++) {
+        llf_op o = (llf_op)r.old[i].op;
+        if (o == LLF_OP_INPUT)
+            continue;
+        llf_status st = llfi_ops[o].cls == LLFI_CLASS_COMPOSITE ? expand(&r, i) : llfi_rewrite_copy(&r, i);
+        if (st != LLF_OK) {
+            llfi_rewrite_abort(&r);
+            return st;
+        }
+    }
+    return llfi_rewrite_end(&r);
+}

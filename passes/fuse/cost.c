@@ -1,0 +1,149 @@
+/* cost.c: what a plan moves: buffers and bytes, integers only, for given symbol values; and what a heuristic
+ * is told. It decides nothing. */
+#include "fuse/fuse.h"
+
+/* Bytes of one element, 0 for a value of rank 0: it costs no memory traffic worth ranking. */
+static int64_t element(const llf_graph *g, llf_id id)
+{
+    llfi_type t = llfi_type_of(g, id);
+    return t.rank ? (int64_t)llfi_dtypes[t.dtype].bytes : 0;
+}
+
+static bool buffered(const llf_graph *g, llf_id id)
+{
+    const llfi_node *n = llfi_node_at(g, id);
+    return n->op != LLF_OP_CONST && !(n->op == LLF_OP_INPUT && n->scalar);
+}
+
+int64_t llfi_cost_saved(const llfi_fuse_view *v, llf_id a, llf_id b)
+{
+    const llfi_node *na = llfi_node_at(v->g, a), *nb = llfi_node_at(v->g, b);
+    int64_t saved = 0;
+    for (uint32_t k = 0; k < nb->arity; k++) {
+        llf_id p = nb->arg[k];
+        bool again = false, shared = false;
+        for (uint32_t j = 0; j < k; j++)
+            again = again || nb->arg[j] == p;
+        for (uint32_t j = 0; j < na->arity; j++)
+            shared = shared || na->arg[j] == p;
+        if (again)
+            continue;
+        if (p == a) /* the read, and the write where nobody else wants it */
+            saved += element(v->g, a) * (v->users[a] == 1 && !v->output[a] ? 2 : 1);
+        else if (shared && buffered(v->g, p))
+            saved += element(v->g, p);
+    }
+    return saved;
+}
+
+/* ---- accounting */
+
+static int64_t bytes_of(const llf_graph *g, llf_id id, const int64_t *symbol)
+{
+    llfi_type t = llfi_type_of(g, id);
+    int64_t total = llfi_dtypes[t.dtype].bytes, extent;
+    bool overflow = false, empty = false;
+    for (uint32_t k = 0; k < t.rank; k++) {
+        if (!llfi_dim_eval(g->dims, t.dim[k], symbol, &extent))
+            return -1;
+        empty = empty || extent == 0;
+        overflow = overflow || __builtin_mul_overflow(total, extent, &total);
+    }
+    return empty ? 0 : overflow ? -1 : total;
+}
+
+static bool is_member(const llfi_kernel *k, llf_id id)
+{
+    uint32_t lo = 0, hi = k->members;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (k->member[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < k->members && k->member[lo] == id;
+}
+
+static void sift(llf_id *a, uint32_t at, uint32_t n)
+{
+    for (uint32_t c; (c = 2 * at + 1) < n; at = c) {
+        c += c + 1 < n && a[c + 1] > a[c];
+        if (a[at] >= a[c])
+            break;
+        llf_id t = a[at];
+        a[at] = a[c];
+        a[c] = t;
+    }
+}
+
+/* Heap sort, ascending: in place, and no allocation that the hooks do not see. */
+static void sort_ids(llf_id *a, uint32_t n)
+{
+    for (uint32_t i = n / 2; i-- > 0;)
+        sift(a, i, n);
+    for (uint32_t i = n; i-- > 1;) {
+        llf_id t = a[0];
+        a[0] = a[i];
+        a[i] = t;
+        sift(a, 0, i);
+    }
+}
+
+llf_status llfi_kernel_reads(const llf_graph *g, const llfi_plan *p, uint32_t kernel, llfi_arena *arena,
+                             llf_id **id, uint32_t *count)
+{
+    const llfi_kernel *k = &p->kernel[kernel];
+    llf_id *all = llfi_arena_alloc(arena, ((size_t)k->members * 3 + 1) * sizeof *all);
+    if (!all)
+        return llfi_nomem(g->cx ? &g->cx->diag : NULL);
+    uint32_t n = 0, distinct = 0;
+    for (uint32_t m = 0; m < k->members; m++) {
+        const llfi_node *node = llfi_node_at(g, k->member[m]);
+        for (uint32_t a = 0; a < node->arity; a++)
+            if (buffered(g, node->arg[a]) && !is_member(k, node->arg[a]))
+                all[n++] = node->arg[a];
+    }
+    sort_ids(all, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || all[i] != all[i - 1])
+            all[distinct++] = all[i];
+    *id = all;
+    *count = distinct;
+    return LLF_OK;
+}
+
+static int64_t add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum) ? -1 : sum;
+}
+
+llf_status llfi_plan_bytes(const llf_graph *g, const llfi_plan *p, const int64_t *symbol, llfi_arena *arena,
+                           int64_t *bytes, uint32_t *transfers)
+{
+    *bytes = 0;
+    *transfers = 0;
+    for (uint32_t k = 0; k < p->kernels; k++) {
+        llf_id *read;
+        uint32_t reads;
+        LLF_TRY(llfi_kernel_reads(g, p, k, arena, &read, &reads));
+        for (uint32_t i = 0; i < reads; i++)
+            *bytes = add(*bytes, bytes_of(g, read[i], symbol));
+        for (uint32_t i = 0; i < p->kernel[k].stores; i++)
+            *bytes = add(*bytes, bytes_of(g, p->kernel[k].store[i], symbol));
+        *transfers += reads + p->kernel[k].stores;
+    }
+    return LLF_OK;
+}
+
+int64_t llfi_graph_bytes_min(const llf_graph *g, const int64_t *symbol)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < g->inputs.count; i++)
+        if (buffered(g, g->inputs.at[i]))
+            bytes = add(bytes, bytes_of(g, g->inputs.at[i], symbol));
+    for (size_t i = 0; i < g->outputs.count; i++)
+        bytes = add(bytes, bytes_of(g, g->outputs.at[i], symbol));
+    return bytes;
+}

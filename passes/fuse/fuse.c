@@ -1,0 +1,363 @@
+/* fuse.c: the search: nodes in topological order, each to the best group that legal.c allows, groups that a
+ * node brings together merged. It knows no heuristic by name and no cost: the selected score ranks, legal.c
+ * refuses. In:   primitives, a node for each output. Out: a plan beside the graph. Why: a kernel boundary is
+ * a trip through memory. Cost: linear; ties go to the lower id, so the same input gives the same plan. */
+#include "fuse/fuse.h"
+#include "pass.h"
+
+typedef struct {
+    llf_id node; /* that the placed node would join */
+    uint32_t group;
+    int64_t score;
+} candidate;
+
+#define CANDIDATES 6 /* a producer and a sibling per operand */
+
+typedef struct {
+    llf_context *cx;
+    const llf_graph *g;
+    const llfi_fuse_options *o;
+    llfi_arena *scratch;
+    llfi_fuse_view view;
+    llfi_groups groups;
+    llf_id *reader; /* by node: the last node placed that reads it */
+    candidate at[CANDIDATES];
+    uint32_t count;
+    bool log;
+} search;
+
+static int64_t score(const search *s, llf_id a, llf_id b)
+{
+    return s->o->heuristic->score(&s->view, a, b);
+}
+
+/* ---- roles */
+
+/* Is the rank-0 value wanted beside every one of its users? */
+static bool *lonely(const search *s)
+{
+    bool *alone = llfi_arena_alloc(s->scratch, s->g->nodes.count + 1);
+    for (llf_id u = 0; alone && u < s->g->nodes.count; u++) {
+        const llfi_node *n = llfi_node_at(s->g, u);
+        for (uint32_t k = 0; k < n->arity && s->view.role[u] != LLFI_ROLE_DEAD; k++) {
+            llf_id p = n->arg[k];
+            if (s->view.role[p] == LLFI_ROLE_OWN && llfi_type_of(s->g, p).rank == 0 && score(s, p, u) < 0)
+                alone[p] = true;
+        }
+    }
+    return alone;
+}
+
+/* Small rank-0 values are recomputed where they are wanted. */
+static llf_status find_recomputed(search *s)
+{
+    const llf_graph *g = s->g;
+    bool *alone = lonely(s);
+    if (!alone)
+        return llfi_nomem(&s->cx->diag);
+    for (llf_id v = 0; v < g->nodes.count; v++) {
+        if (s->view.role[v] != LLFI_ROLE_OWN || llfi_type_of(g, v).rank || s->view.output[v] || alone[v])
+            continue;
+        LLF_TRY(llfi_group_wants(&s->groups, v));
+        llfi_fuse_size size = {.nodes = 1, .cost = llfi_legal_cost(g, v)};
+        for (size_t i = 0; i < s->groups.want.count; i++) {
+            llf_id w = s->groups.want.at[i].id;
+            bool inside = s->view.role[w] == LLFI_ROLE_RECOMPUTE;
+            bool scalar = llfi_node_at(g, w)->op == LLF_OP_INPUT && llfi_node_at(g, w)->scalar;
+            size.nodes += inside;
+            size.cost += inside ? llfi_legal_cost(g, w) : 0;
+            size.scalars += scalar;
+            size.reads += !inside && !scalar;
+        }
+        if (llfi_legal_recompute(s->o, &size))
+            s->view.role[v] = LLFI_ROLE_RECOMPUTE;
+    }
+    memset(s->groups.stamp, 0, g->nodes.count * sizeof *s->groups.stamp);
+    return LLF_OK;
+}
+
+/* Liveness, users and first roles. */
+static llf_status look(search *s)
+{
+    const llf_graph *g = s->g;
+    size_t n = g->nodes.count;
+    s->view = (llfi_fuse_view){.g = g, .options = s->o};
+    s->view.role = llfi_arena_alloc(s->scratch, n + 1);
+    s->view.output = llfi_arena_alloc(s->scratch, n + 1);
+    s->view.users = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->view.users);
+    s->reader = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->reader);
+    if (!s->view.role || !s->view.output || !s->view.users || !s->reader)
+        return llfi_nomem(&s->cx->diag);
+    for (size_t i = 0; i < g->outputs.count; i++)
+        s->view.output[g->outputs.at[i]] = true;
+    for (size_t i = n; i-- > 0;) {
+        const llfi_node *node = &g->nodes.at[i];
+        s->reader[i] = LLF_NONE;
+        if (llfi_ops[node->op].cls == LLFI_CLASS_LEAF)
+            s->view.role[i] = LLFI_ROLE_LEAF;
+        else if (s->view.output[i] || s->view.users[i])
+            s->view.role[i] = LLFI_ROLE_OWN;
+        for (uint32_t k = 0; k < node->arity && s->view.role[i] == LLFI_ROLE_OWN; k++)
+            s->view.users[node->arg[k]]++;
+    }
+    LLF_TRY(llfi_groups_init(&s->groups, s->cx, &s->view, s->scratch));
+    return find_recomputed(s);
+}
+
+/* ---- search */
+
+static void decision(const search *s, const candidate *c, llf_id v, llfi_fuse_why why,
+                     const llfi_fuse_size *size)
+{
+    if (!s->log)
+        return;
+    llfi_log(s->cx, LLFI_LOG_FUSION,
+             "{\"a\":%u,\"b\":%u,\"verdict\":\"%s\",\"reason\":\"%s\",\"score\":%lld,\"saved_bytes\":%lld,"
+             "\"nodes\":%u,\"reads\":%u,\"stores\":%u,\"cost\":%llu}",
+             c->node, v, why == LLFI_WHY_FUSED ? "fuse" : "apart", llfi_why_code(why), (long long)c->score,
+             (long long)llfi_cost_saved(&s->view, c->node, v), size->nodes, size->reads, size->stores,
+             (unsigned long long)size->cost);
+}
+
+/* Adds a candidate, best score first, one per group. */
+static void propose(search *s, llf_id node, llf_id v)
+{
+    if (node == LLF_NONE || s->view.role[node] != LLFI_ROLE_OWN)
+        return;
+    candidate c = {node, llfi_group_find(&s->groups, node), score(s, node, v)};
+    for (uint32_t i = 0; i < s->count; i++) {
+        candidate *d = &s->at[i];
+        if (d->group != c.group)
+            continue;
+        if (d->score > c.score || (d->score == c.score && d->node <= c.node))
+            return;
+        memmove(d, d + 1, (--s->count - i) * sizeof *d);
+        break;
+    }
+    uint32_t at = s->count++;
+    for (; at > 0 &&
+           (s->at[at - 1].score < c.score || (s->at[at - 1].score == c.score && s->at[at - 1].node > c.node));
+         at--)
+        s->at[at] = s->at[at - 1];
+    s->at[at] = c;
+}
+
+static void candidates(search *s, llf_id v)
+{
+    const llfi_node *n = llfi_node_at(s->g, v);
+    s->count = 0;
+    for (uint32_t k = 0; k < n->arity; k++) {
+        propose(s, n->arg[k], v);
+        if (llfi_node_at(s->g, n->arg[k])->op != LLF_OP_CONST)
+            propose(s, s->reader[n->arg[k]], v);
+    }
+}
+
+/* Puts `v` into the best group that may have it; `joined` is that candidate's index, or `count`. */
+static llf_status join_best(search *s, llf_id v, uint32_t *group, uint32_t *joined)
+{
+    for (*joined = 0; *joined < s->count; ++*joined) {
+        candidate *c = &s->at[*joined];
+        llfi_fuse_size size = {0};
+        uint32_t level = 0;
+        llfi_fuse_why why =
+            c->score < 0 ? LLFI_WHY_HEURISTIC : llfi_group_may_join(&s->groups, c->group, v, &size, &level);
+        decision(s, c, v, why, &size);
+        if (why != LLFI_WHY_FUSED)
+            continue;
+        *group = c->group;
+        return llfi_group_join(&s->groups, c->group, v, &size, level);
+    }
+    return llfi_group_open(&s->groups, v, group);
+}
+
+static llf_status place(search *s, llf_id v)
+{
+    uint32_t group, joined;
+    LLF_TRY(llfi_group_wants(&s->groups, v));
+    candidates(s, v);
+    LLF_TRY(join_best(s, v, &group, &joined));
+    for (uint32_t i = joined + 1; i < s->count; i++) { /* the others are brought together by v */
+        candidate *c = &s->at[i];
+        llfi_fuse_why why = LLFI_WHY_HEURISTIC;
+        if (c->score >= 0)
+            LLF_TRY(llfi_group_merge(&s->groups, group, llfi_group_find(&s->groups, c->node), &why, &group));
+        decision(s, c, v, why, &s->groups.group[group].size);
+    }
+    const llfi_node *n = llfi_node_at(s->g, v);
+    for (uint32_t k = 0; k < n->arity; k++)
+        s->reader[n->arg[k]] = v;
+    return LLF_OK;
+}
+
+/* ---- plan */
+
+/* Numbers groups by level, then by lowest member: kernel[group] for roots. */
+static uint32_t *number(search *s, uint32_t *kernels)
+{
+    const llf_graph *g = s->g;
+    uint32_t n = s->groups.groups;
+    uint32_t *kernel = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *kernel);
+    uint32_t *first =
+        llfi_arena_alloc(s->scratch, ((size_t)n + 3) * sizeof *first); /* levels are at most n */
+    if (!kernel || !first)
+        return NULL;
+    *kernels = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (s->groups.group[i].parent == i) {
+            first[s->groups.group[i].level + 1]++;
+            ++*kernels;
+        }
+    for (uint32_t l = 1; l < n + 3; l++)
+        first[l] += first[l - 1];
+    for (llf_id v = 0; v < g->nodes.count; v++) {
+        if (s->view.role[v] != LLFI_ROLE_OWN)
+            continue;
+        uint32_t at = llfi_group_find(&s->groups, v);
+        if (s->groups.group[at].lowest == v)
+            kernel[at] = first[s->groups.group[at].level]++;
+    }
+    return kernel;
+}
+
+/* Kernels of each recomputed node, as CSR: kernel[first[id] .. first[id + 1]). */
+typedef struct {
+    uint32_t *first, *kernel;
+} homes;
+
+static llf_status find_homes(search *s, const uint32_t *kernel_of, homes *h)
+{
+    size_t n = s->g->nodes.count, total = 0;
+    h->first = llfi_arena_alloc(s->scratch, (n + 2) * sizeof *h->first);
+    if (!h->first)
+        return llfi_nomem(&s->cx->diag);
+    for (size_t i = 0; i < s->groups.entries.count; i++) {
+        const llfi_fuse_entry *e = &s->groups.entries.at[i];
+        if (e->owner != LLFI_GROUP_NONE && s->view.role[e->id] == LLFI_ROLE_RECOMPUTE) {
+            h->first[e->id + 2]++;
+            total++;
+        }
+    }
+    h->kernel = llfi_arena_alloc(s->scratch, (total + 1) * sizeof *h->kernel);
+    if (!h->kernel)
+        return llfi_nomem(&s->cx->diag);
+    for (size_t i = 2; i < n + 2; i++)
+        h->first[i] += h->first[i - 1];
+    for (size_t i = 0; i < s->groups.entries.count; i++) {
+        const llfi_fuse_entry *e = &s->groups.entries.at[i];
+        if (e->owner != LLFI_GROUP_NONE && s->view.role[e->id] == LLFI_ROLE_RECOMPUTE)
+            h->kernel[h->first[e->id + 1]++] = kernel_of[e->owner];
+    }
+    return LLF_OK;
+}
+
+/* The kernels that node `v` is a member of. */
+static uint32_t homes_of(const search *s, const homes *h, const uint32_t *kernel_of, llf_id v,
+                         const uint32_t **list, uint32_t *own)
+{
+    if (s->view.role[v] == LLFI_ROLE_RECOMPUTE) {
+        *list = h->kernel + h->first[v];
+        return h->first[v + 1] - h->first[v];
+    }
+    if (s->view.role[v] != LLFI_ROLE_OWN)
+        return 0;
+    *own = kernel_of[llfi_group_find(&s->groups, v)];
+    *list = own;
+    return 1;
+}
+
+/* Marks the values that some kernel reads without computing them. */
+static bool *find_stored(const search *s, const homes *h, const uint32_t *kernel_of)
+{
+    const llf_graph *g = s->g;
+    bool *stored = llfi_arena_alloc(s->scratch, g->nodes.count + 1);
+    for (llf_id u = 0; stored && u < g->nodes.count; u++) {
+        const uint32_t *list = NULL;
+        uint32_t own, n = homes_of(s, h, kernel_of, u, &list, &own);
+        const llfi_node *node = llfi_node_at(g, u);
+        stored[u] = stored[u] || (n && s->view.output[u]);
+        for (uint32_t k = 0; k < node->arity; k++) {
+            llf_id p = node->arg[k];
+            for (uint32_t i = 0; i < n && s->view.role[p] == LLFI_ROLE_OWN; i++)
+                stored[p] = stored[p] || list[i] != kernel_of[llfi_group_find(&s->groups, p)];
+        }
+    }
+    return stored;
+}
+
+static llf_status fill(search *s, llfi_plan *p, const homes *h, const uint32_t *kernel_of, const bool *stored)
+{
+    const llf_graph *g = s->g;
+    const uint32_t *list = NULL;
+    uint32_t own;
+    for (int round = 0; round < 2; round++) { /* count, then write, in id order: topological */
+        for (llf_id v = 0; v < g->nodes.count; v++) {
+            uint32_t n = homes_of(s, h, kernel_of, v, &list, &own);
+            for (uint32_t i = 0; i < n; i++) {
+                llfi_kernel *k = &p->kernel[list[i]];
+                if (round) {
+                    k->member[k->members] = v;
+                    if (stored[v])
+                        k->store[k->stores] = v;
+                }
+                k->members++;
+                k->stores += stored[v];
+                if (stored[v])
+                    k->space = llfi_node_at(g, v)->type;
+            }
+        }
+        for (uint32_t i = 0; i < p->kernels && round == 0; i++) {
+            llfi_kernel *k = &p->kernel[i];
+            k->parts = 1;
+            k->member = llfi_arena_alloc(&p->arena, (k->members + 1) * sizeof *k->member);
+            k->store = llfi_arena_alloc(&p->arena, (k->stores + 1) * sizeof *k->store);
+            if (!k->member || !k->store)
+                return llfi_nomem(&s->cx->diag);
+            k->members = k->stores = 0;
+        }
+    }
+    return LLF_OK;
+}
+
+static llf_status write_plan(search *s, llfi_plan *p)
+{
+    homes h;
+    const uint32_t *kernel_of = number(s, &p->kernels);
+    if (!kernel_of)
+        return llfi_nomem(&s->cx->diag);
+    LLF_TRY(find_homes(s, kernel_of, &h));
+    const bool *stored = find_stored(s, &h, kernel_of);
+    p->kernel = llfi_arena_alloc(&p->arena, (p->kernels + 1) * sizeof *p->kernel);
+    if (!stored || !p->kernel)
+        return llfi_nomem(&s->cx->diag);
+    p->graph_hash = llfi_graph_hash(s->g);
+    p->max_nodes = (uint32_t)s->o->params.max_kernel_nodes;
+    p->max_buffers = (uint32_t)s->o->params.max_kernel_buffers;
+    p->max_params = s->o->param_bytes;
+    return fill(s, p, &h, kernel_of, stored);
+}
+
+static llf_status run(search *s, llfi_plan *plan)
+{
+    LLF_TRY(look(s));
+    for (llf_id v = 0; v < s->g->nodes.count; v++)
+        if (s->view.role[v] == LLFI_ROLE_OWN)
+            LLF_TRY(place(s, v));
+    return write_plan(s, plan);
+}
+
+llf_status llfi_pass_fuse(llfi_pass *p, llf_graph *g)
+{
+    llfi_fuse_options o = *p->fuse;
+    if (!o.heuristic)
+        o.heuristic = llfi_heuristic_find("greedy");
+    const llf_allocator *mem = p->plan->mem;
+    llfi_plan_destroy(p->plan); /* a plan of an earlier run */
+    llfi_plan_init(p->plan, mem);
+    search s = {
+        .cx = p->cx, .g = g, .o = &o, .scratch = p->scratch, .log = llfi_log_on(p->cx, LLFI_LOG_FUSION)};
+    s.groups.cx = p->cx;
+    llf_status st = run(&s, p->plan);
+    llfi_groups_free(&s.groups);
+    return st;
+}

@@ -1,0 +1,123 @@
+/* fuse.h: what the parts of fusion share: the view of a heuristic, sizes, reasons. fuse.c searches, group.c
+ * keeps the groups, legal.c says what may be together, cost.c what it costs, heur_*.c rank. Nothing outside
+ * passes/fuse but tests includes this. */
+#ifndef LLFI_FUSE_H
+#define LLFI_FUSE_H
+
+#include "fuse/plan.h"
+
+/* What a node is to fusion. */
+typedef enum {
+    LLFI_ROLE_DEAD,      /* reaches no output: in no kernel */
+    LLFI_ROLE_LEAF,      /* input or literal */
+    LLFI_ROLE_RECOMPUTE, /* a small rank-0 value: a member of every kernel that wants it, stored by none */
+    LLFI_ROLE_OWN        /* a member of exactly one kernel */
+} llfi_role;
+
+/* What a heuristic may look at. */
+struct llfi_fuse_view {
+    const llf_graph *g;
+    const llfi_fuse_options *options;
+    uint8_t *role;   /* by node: llfi_role */
+    bool *output;    /* by node */
+    uint32_t *users; /* by node: edges to live nodes */
+};
+
+/* Size of a kernel, as the caps count it. */
+typedef struct {
+    uint32_t nodes;
+    uint32_t reads, stores; /* distinct buffers */
+    uint32_t scalars;       /* host scalars in the argument block */
+    uint64_t cost;          /* estimated instructions per element */
+} llfi_fuse_size;
+
+typedef enum {
+#define REASON(id, code, text) LLFI_WHY_##id,
+#include "fuse/reasons.def"
+#undef REASON
+    LLFI_WHYS
+} llfi_fuse_why;
+const char *llfi_why_code(llfi_fuse_why);
+const char *llfi_why_text(llfi_fuse_why);
+
+/* ---- legal.c: may they be together? Never looks at a cost model or a heuristic. LLFI_WHY_FUSED: yes. */
+bool llfi_legal_space(const llf_graph *, llf_id a, llf_id b); /* same dims */
+llfi_fuse_why llfi_legal_size(const llfi_fuse_options *, const llfi_fuse_size *);
+/* May a group of `level`, whose earliest consumer has level `consumer`, come to stand at level `need`? */
+llfi_fuse_why llfi_legal_level(uint32_t level, uint32_t need, uint32_t consumer);
+/* May a rank-0 expression of this size be recomputed rather than stored? */
+bool llfi_legal_recompute(const llfi_fuse_options *, const llfi_fuse_size *);
+/* Estimated instructions per element of one node: a cap, so it is the schedule's estimate, not cost.c's. */
+uint32_t llfi_legal_cost(const llf_graph *, llf_id);
+/* Argument bytes: one 8-byte slot a buffer or scalar and two for the extent. */
+uint64_t llfi_legal_param_bytes(const llfi_fuse_size *);
+
+/* ---- cost.c, for heuristics and logs: bytes per element that having `b` beside `a` saves */
+int64_t llfi_cost_saved(const llfi_fuse_view *, llf_id a, llf_id b);
+
+/* ---- heur_<name>.c */
+#define HEURISTIC(name, meaning) int64_t llfi_heur_##name(const llfi_fuse_view *, llf_id a, llf_id b);
+#include "fuse/heuristics.def"
+#undef HEURISTIC
+
+/* ---- group.c: the groups of a search */
+#define LLFI_GROUP_NONE UINT32_MAX
+
+typedef struct {
+    llf_id id;
+    uint32_t uses;  /* edges from the group to a stored value; a recomputed rank-0 path counts none */
+    uint32_t owner; /* group; LLFI_GROUP_NONE: no longer an entry */
+    uint32_t next;
+} llfi_fuse_entry;
+
+/* Groups have levels; every edge between two groups goes from a lower to a strictly higher level, so that
+ * whatever is joined under that rule, the groups form no cycle. A level may rise while it stays below that of
+ * every consumer. */
+typedef struct {
+    uint32_t parent; /* union-find by path halving */
+    uint32_t level;
+    llfi_fuse_size size;   /* stores: members that would have to be stored if nothing joined any more */
+    uint32_t member, last; /* list through llfi_groups.next */
+    uint32_t entry, entry_last, entries; /* what it reads or recomputes */
+    llf_id lowest;
+    uint32_t consumer, consumer_level,
+        other_level;                /* earliest consumer group; earliest of all others: lower bounds */
+    uint32_t refused, refused_size; /* last merge refused for its buffers: partner and total size then */
+} llfi_group;
+
+/* What a node would bring into a group. */
+typedef struct {
+    llf_id id;
+    uint32_t uses;
+} llfi_want;
+
+typedef struct {
+    llf_context *cx;
+    const llfi_fuse_view *view;
+    llfi_group *group; /* [own nodes] */
+    uint32_t groups;
+    uint32_t *of;    /* by own node: a group, see llfi_group_find */
+    uint32_t *next;  /* by own node: next member */
+    uint32_t *rest;  /* by own node: user edges from outside its group, or not yet placed */
+    uint32_t *stamp; /* by node: last node that wanted it */
+    LLFI_VEC(llfi_fuse_entry) entries;
+    llfi_map index;           /* (group, id) -> entry */
+    LLFI_VEC(llfi_want) want; /* of the node being placed */
+    LLFI_VEC(llf_id) work;
+    uint64_t spent, earned; /* budget of failed merges: linear in the nodes placed */
+} llfi_groups;
+
+llf_status llfi_groups_init(llfi_groups *, llf_context *, const llfi_fuse_view *, llfi_arena *);
+void llfi_groups_free(llfi_groups *);
+uint32_t llfi_group_find(const llfi_groups *, llf_id own_node);
+/* Fills want for node `v`: its stored producers, inputs and recomputed values. */
+llf_status llfi_group_wants(llfi_groups *, llf_id v);
+/* Would `v` (whose wants are filled) fit into `group`? The size and level it would have then. */
+llfi_fuse_why llfi_group_may_join(const llfi_groups *, uint32_t group, llf_id v, llfi_fuse_size *,
+                                  uint32_t *level);
+llf_status llfi_group_join(llfi_groups *, uint32_t group, llf_id v, const llfi_fuse_size *, uint32_t level);
+llf_status llfi_group_open(llfi_groups *, llf_id v, uint32_t *group);
+/* Merges two groups where legal; `merged` is the survivor. */
+llf_status llfi_group_merge(llfi_groups *, uint32_t a, uint32_t b, llfi_fuse_why *, uint32_t *merged);
+
+#endif

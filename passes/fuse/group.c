@@ -1,0 +1,383 @@
+/* group.c: the groups of a fusion search: members, what each reads, would store and costs, and levels. It
+ * applies what legal.c allows and chooses nothing. Every operation costs at most the caps, merges move the
+ * smaller part, and merges that fail draw on a budget that grows with the nodes placed: a search is linear.
+ */
+#include "fuse/fuse.h"
+
+#define FIRST_BUDGET 4096u
+#define BUDGET_A_NODE 64u
+
+llf_status llfi_groups_init(llfi_groups *gs, llf_context *cx, const llfi_fuse_view *view, llfi_arena *arena)
+{
+    size_t n = view->g->nodes.count + 1;
+    *gs = (llfi_groups){.cx = cx, .view = view, .earned = FIRST_BUDGET};
+    gs->group = llfi_arena_alloc(arena, n * sizeof *gs->group);
+    gs->of = llfi_arena_alloc(arena, n * sizeof *gs->of);
+    gs->next = llfi_arena_alloc(arena, n * sizeof *gs->next);
+    gs->rest = llfi_arena_alloc(arena, n * sizeof *gs->rest);
+    gs->stamp = llfi_arena_alloc(arena, n * sizeof *gs->stamp);
+    if (!gs->group || !gs->of || !gs->next || !gs->rest || !gs->stamp)
+        return llfi_nomem(&cx->diag);
+    for (size_t i = 0; i + 1 < n; i++) {
+        gs->of[i] = LLFI_GROUP_NONE;
+        gs->rest[i] = view->users[i];
+    }
+    return LLF_OK;
+}
+
+void llfi_groups_free(llfi_groups *gs)
+{
+    llfi_vec_free(&gs->cx->mem, &gs->entries);
+    llfi_vec_free(&gs->cx->mem, &gs->want);
+    llfi_vec_free(&gs->cx->mem, &gs->work);
+    llfi_map_free(&gs->cx->mem, &gs->index);
+}
+
+static uint32_t root(const llfi_groups *gs, uint32_t group)
+{
+    while (gs->group[group].parent != group)
+        group = gs->group[group].parent = gs->group[gs->group[group].parent].parent;
+    return group;
+}
+
+uint32_t llfi_group_find(const llfi_groups *gs, llf_id own)
+{
+    return gs->of[own] == LLFI_GROUP_NONE ? LLFI_GROUP_NONE : root(gs, gs->of[own]);
+}
+
+/* ---- wants */
+
+static bool want(llfi_groups *gs, llf_id v, llf_id id, uint32_t uses)
+{
+    if (gs->stamp[id] == v + 1)
+        return true;
+    gs->stamp[id] = v + 1;
+    if (!llfi_vec_reserve(&gs->cx->mem, &gs->want, 1) || !llfi_vec_reserve(&gs->cx->mem, &gs->work, 1))
+        return false;
+    gs->want.at[gs->want.count++] = (llfi_want){id, uses};
+    if (gs->view->role[id] == LLFI_ROLE_RECOMPUTE)
+        gs->work.at[gs->work.count++] = id;
+    return true;
+}
+
+llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
+{
+    const llf_graph *g = gs->view->g;
+    const llfi_node *n = llfi_node_at(g, v);
+    gs->want.count = gs->work.count = 0;
+    for (uint32_t k = 0; k < n->arity; k++) { /* direct edges first: they count uses */
+        uint32_t uses = 0;
+        for (uint32_t j = 0; j < n->arity; j++)
+            uses += n->arg[j] == n->arg[k];
+        if (llfi_node_at(g, n->arg[k])->op != LLF_OP_CONST && !want(gs, v, n->arg[k], uses))
+            return llfi_nomem(&gs->cx->diag);
+    }
+    while (gs->work.count) {
+        const llfi_node *r = llfi_node_at(g, gs->work.at[--gs->work.count]);
+        for (uint32_t k = 0; k < r->arity; k++)
+            if (llfi_node_at(g, r->arg[k])->op != LLF_OP_CONST && !want(gs, v, r->arg[k], 0))
+                return llfi_nomem(&gs->cx->diag);
+    }
+    return LLF_OK;
+}
+
+/* ---- entries */
+
+static uint64_t key(uint32_t group, llf_id id)
+{
+    return llfi_hash_u64(llfi_hash_u64(0, group), id);
+}
+
+static llfi_fuse_entry *lookup(const llfi_groups *gs, uint32_t group, llf_id id)
+{
+    size_t cursor = 0;
+    uint64_t h = key(group, id);
+    for (uint32_t at; (at = llfi_map_next(&gs->index, h, &cursor)) != UINT32_MAX;)
+        if (gs->entries.at[at].owner == group && gs->entries.at[at].id == id)
+            return &gs->entries.at[at];
+    return NULL;
+}
+
+/* Appends entry `at` to the group's list and index. */
+static bool attach(llfi_groups *gs, uint32_t group, uint32_t at)
+{
+    llfi_group *gr = &gs->group[group];
+    llfi_fuse_entry *e = &gs->entries.at[at];
+    if (!llfi_map_add(&gs->cx->mem, &gs->index, key(group, e->id), at))
+        return false;
+    e->owner = group;
+    e->next = UINT32_MAX;
+    if (gr->entry == UINT32_MAX)
+        gr->entry = at;
+    else
+        gs->entries.at[gr->entry_last].next = at;
+    gr->entry_last = at;
+    gr->entries++;
+    return true;
+}
+
+/* Adds (sign 1) or takes away (sign -1) what an entry means for a size. */
+static void weigh(const llfi_groups *gs, llf_id id, bool add, llfi_fuse_size *s)
+{
+    uint32_t one = add ? 1u : (uint32_t)-1;
+    const llfi_node *n = llfi_node_at(gs->view->g, id);
+    if (gs->view->role[id] == LLFI_ROLE_RECOMPUTE) {
+        uint64_t cost = llfi_legal_cost(gs->view->g, id);
+        s->nodes += one;
+        s->cost = add ? s->cost + cost : s->cost - cost;
+    } else if (n->op == LLF_OP_INPUT && n->scalar) {
+        s->scalars += one;
+    } else {
+        s->reads += one;
+    }
+}
+
+/* ---- consumers and levels */
+
+static void note_consumer(llfi_groups *gs, uint32_t producer, uint32_t consumer, uint32_t level)
+{
+    llfi_group *p = &gs->group[producer];
+    if (consumer != UINT32_MAX && p->consumer != UINT32_MAX && root(gs, p->consumer) == consumer) {
+        p->consumer_level = level < p->consumer_level ? level : p->consumer_level;
+    } else if (consumer != UINT32_MAX && level < p->consumer_level) {
+        p->other_level = p->consumer_level < p->other_level ? p->consumer_level : p->other_level;
+        p->consumer = consumer;
+        p->consumer_level = level;
+    } else {
+        p->other_level = level < p->other_level ? level : p->other_level;
+    }
+}
+
+/* Lowest level of a consumer other than group `but`. */
+static uint32_t earliest(const llfi_groups *gs, uint32_t group, uint32_t but)
+{
+    const llfi_group *gr = &gs->group[group];
+    if (gr->consumer == UINT32_MAX || root(gs, gr->consumer) == but)
+        return gr->other_level;
+    return gr->consumer_level < gr->other_level ? gr->consumer_level : gr->other_level;
+}
+
+/* ---- one node */
+
+llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id v, llfi_fuse_size *size,
+                                  uint32_t *level)
+{
+    const llfi_fuse_view *view = gs->view;
+    const llfi_group *gr = &gs->group[group];
+    llfi_fuse_size s = gr->size;
+    uint32_t need = 1;
+    s.nodes++;
+    s.stores++;
+    s.cost += llfi_legal_cost(view->g, v);
+    for (size_t i = 0; i < gs->want.count; i++) {
+        llf_id p = gs->want.at[i].id;
+        if (view->role[p] == LLFI_ROLE_OWN) {
+            uint32_t other = llfi_group_find(gs, p);
+            if (other == group) {
+                s.stores -= gs->rest[p] == gs->want.at[i].uses && !view->output[p];
+                continue;
+            }
+            need = gs->group[other].level + 1 > need ? gs->group[other].level + 1 : need;
+        }
+        if (!lookup(gs, group, p))
+            weigh(gs, p, true, &s);
+    }
+    *size = s;
+    *level = need > gr->level ? need : gr->level;
+    if (gr->size.nodes == 0) /* a node alone is always legal */
+        return LLFI_WHY_FUSED;
+    if (!llfi_legal_space(view->g, gr->lowest, v))
+        return LLFI_WHY_SPACE;
+    llfi_fuse_why why = llfi_legal_level(gr->level, need, earliest(gs, group, UINT32_MAX));
+    return why == LLFI_WHY_FUSED ? llfi_legal_size(view->options, &s) : why;
+}
+
+llf_status llfi_group_join(llfi_groups *gs, uint32_t group, llf_id v, const llfi_fuse_size *size,
+                           uint32_t level)
+{
+    llfi_group *gr = &gs->group[group];
+    gs->of[v] = group;
+    gs->next[v] = LLF_NONE;
+    if (gr->member == LLF_NONE)
+        gr->member = gr->lowest = v;
+    else
+        gs->next[gr->last] = v;
+    gr->last = v;
+    gr->size = *size;
+    gr->level = level;
+    gs->earned += BUDGET_A_NODE;
+    for (size_t i = 0; i < gs->want.count; i++) {
+        llfi_want w = gs->want.at[i];
+        if (gs->view->role[w.id] == LLFI_ROLE_OWN) {
+            uint32_t other = llfi_group_find(gs, w.id);
+            if (other == group) {
+                gs->rest[w.id] -= w.uses;
+                continue;
+            }
+            note_consumer(gs, other, group, level);
+        }
+        llfi_fuse_entry *e = lookup(gs, group, w.id);
+        if (e) {
+            e->uses += w.uses;
+            continue;
+        }
+        if (!llfi_vec_reserve(&gs->cx->mem, &gs->entries, 1))
+            return llfi_nomem(&gs->cx->diag);
+        gs->entries.at[gs->entries.count++] = (llfi_fuse_entry){.id = w.id, .uses = w.uses};
+        if (!attach(gs, group, (uint32_t)gs->entries.count - 1))
+            return llfi_nomem(&gs->cx->diag);
+    }
+    return LLF_OK;
+}
+
+llf_status llfi_group_open(llfi_groups *gs, llf_id v, uint32_t *group)
+{
+    uint32_t at = gs->groups++, level;
+    gs->group[at] = (llfi_group){.parent = at,
+                                 .level = 1,
+                                 .member = LLF_NONE,
+                                 .entry = UINT32_MAX,
+                                 .consumer = UINT32_MAX,
+                                 .consumer_level = UINT32_MAX,
+                                 .other_level = UINT32_MAX,
+                                 .refused = UINT32_MAX};
+    llfi_fuse_size size;
+    llfi_group_may_join(gs, at, v, &size, &level);
+    *group = at;
+    return llfi_group_join(gs, at, v, &size, level);
+}
+
+/* ---- two groups */
+
+/* A value of `from` read by `to`, entry `e`, becomes internal to their union. */
+static void internal(const llfi_groups *gs, const llfi_fuse_entry *e, llfi_fuse_size *s)
+{
+    s->reads--;
+    s->stores -= gs->rest[e->id] == e->uses && e->uses && !gs->view->output[e->id];
+}
+
+static bool made_by(const llfi_groups *gs, llf_id id, uint32_t group)
+{
+    return gs->view->role[id] == LLFI_ROLE_OWN && llfi_group_find(gs, id) == group;
+}
+
+static llfi_fuse_size union_size(const llfi_groups *gs, uint32_t big, uint32_t small)
+{
+    const llfi_group *a = &gs->group[big], *b = &gs->group[small];
+    llfi_fuse_size s = {a->size.nodes + b->size.nodes, a->size.reads + b->size.reads,
+                        a->size.stores + b->size.stores, a->size.scalars + b->size.scalars,
+                        a->size.cost + b->size.cost};
+    for (uint32_t at = b->entry; at != UINT32_MAX; at = gs->entries.at[at].next) {
+        const llfi_fuse_entry *e = &gs->entries.at[at];
+        if (e->owner != small)
+            continue;
+        if (made_by(gs, e->id, big))
+            internal(gs, e, &s);
+        else if (lookup(gs, big, e->id))
+            weigh(gs, e->id, false, &s);
+    }
+    for (uint32_t m = b->member; m != LLF_NONE; m = gs->next[m]) {
+        const llfi_fuse_entry *e = lookup(gs, big, m);
+        if (e)
+            internal(gs, e, &s);
+    }
+    return s;
+}
+
+/* Moves the entries of `small` to `big`: internal ones end, shared ones add their uses. */
+static bool move_entries(llfi_groups *gs, uint32_t big, uint32_t small)
+{
+    llfi_group *b = &gs->group[small];
+    for (uint32_t at = b->entry, next; at != UINT32_MAX; at = next) {
+        llfi_fuse_entry *e = &gs->entries.at[at], *shared;
+        next = e->next;
+        if (e->owner != small)
+            continue;
+        if (made_by(gs, e->id, big)) {
+            gs->rest[e->id] -= e->uses;
+            e->owner = LLFI_GROUP_NONE;
+        } else if ((shared = lookup(gs, big, e->id)) != NULL) {
+            shared->uses += e->uses;
+            e->owner = LLFI_GROUP_NONE;
+        } else if (!attach(gs, big, at)) {
+            return false;
+        }
+    }
+    for (uint32_t m = b->member; m != LLF_NONE; m = gs->next[m]) {
+        llfi_fuse_entry *e = lookup(gs, big, m);
+        if (!e)
+            continue;
+        gs->rest[m] -= e->uses;
+        e->owner = LLFI_GROUP_NONE;
+        gs->group[big].entries--;
+    }
+    return true;
+}
+
+static llf_status commit(llfi_groups *gs, uint32_t big, uint32_t small, const llfi_fuse_size *size)
+{
+    llfi_group *a = &gs->group[big], *b = &gs->group[small];
+    uint32_t level = a->level > b->level ? a->level : b->level;
+    uint32_t early[2] = {earliest(gs, big, small), earliest(gs, small, big)};
+    if (!move_entries(gs, big, small))
+        return llfi_nomem(&gs->cx->diag);
+    gs->next[a->last] = b->member;
+    a->last = b->last;
+    a->lowest = b->lowest < a->lowest ? b->lowest : a->lowest;
+    a->size = *size;
+    a->level = level;
+    a->consumer = UINT32_MAX; /* whose consumers they are no longer matters: keep the bound */
+    a->consumer_level = UINT32_MAX;
+    a->other_level = early[0] < early[1] ? early[0] : early[1];
+    b->parent = big;
+    return LLF_OK;
+}
+
+static uint32_t buffers(const llfi_group *gr)
+{
+    return gr->size.reads + gr->size.stores;
+}
+
+/* Everything but the union's exact size. */
+static llfi_fuse_why may_meet(llfi_groups *gs, uint32_t big, uint32_t small)
+{
+    const llfi_group *a = &gs->group[big], *b = &gs->group[small];
+    if (!llfi_legal_space(gs->view->g, a->lowest, b->lowest))
+        return LLFI_WHY_SPACE;
+    uint32_t lo = a->level < b->level ? big : small, hi = lo == big ? small : big;
+    llfi_fuse_why why = llfi_legal_level(gs->group[lo].level, gs->group[hi].level, earliest(gs, lo, hi));
+    if (why != LLFI_WHY_FUSED)
+        return why;
+    uint32_t shared = a->entries < b->entries ? a->entries : b->entries; /* at most, of recomputed values */
+    if ((int64_t)a->size.nodes + b->size.nodes - shared > gs->view->options->params.max_kernel_nodes)
+        return LLFI_WHY_NODES;
+    if (b->refused != UINT32_MAX && root(gs, b->refused) == big && buffers(a) + buffers(b) > b->refused_size)
+        return LLFI_WHY_BUFFERS; /* nothing has become better since */
+    return gs->spent > gs->earned ? LLFI_WHY_BUDGET : LLFI_WHY_FUSED;
+}
+
+llf_status llfi_group_merge(llfi_groups *gs, uint32_t x, uint32_t y, llfi_fuse_why *why, uint32_t *merged)
+{
+    x = root(gs, x);
+    y = root(gs, y);
+    const llfi_group *gx = &gs->group[x], *gy = &gs->group[y];
+    bool x_big = gx->size.nodes + gx->entries >= gy->size.nodes + gy->entries;
+    uint32_t big = x_big ? x : y, small = x_big ? y : x;
+    *merged = x;
+    if ((*why = may_meet(gs, big, small)) != LLFI_WHY_FUSED)
+        return LLF_OK;
+    llfi_fuse_size size = union_size(gs, big, small);
+    *why = llfi_legal_size(gs->view->options, &size);
+    if (*why != LLFI_WHY_FUSED) {
+        llfi_group *b = &gs->group[small];
+        gs->spent += b->size.nodes + b->entries;
+        if (*why == LLFI_WHY_BUFFERS) {
+            uint32_t over = size.reads + size.stores - (uint32_t)gs->view->options->params.max_kernel_buffers;
+            b->refused = big;
+            b->refused_size = buffers(&gs->group[big]) + buffers(b) - over;
+        }
+        return LLF_OK;
+    }
+    *merged = big;
+    return commit(gs, big, small, &size);
+}
