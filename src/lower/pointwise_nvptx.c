@@ -3,7 +3,7 @@
  * Grid arithmetic stands in launch; the kernel must not depend on how many blocks there are. */
 #include "lower/pointwise.h"
 
-#define BODY_COST 1024u     /* most estimated instructions of one body: LLVM's time, and registers */
+#define BODY_COST 512u      /* most estimated instructions of one body: LLVM's time, and registers */
 #define BODY_REGISTERS 128u /* most 32-bit registers for loaded and stored elements */
 #define GRID_MAX INT64_C(0x7fffffff)
 #define RUNS_MAX 8u

@@ -82,8 +82,8 @@ static void dear_kernels_and_many_buffers_get_narrow_vectors(void **state)
     (void)state;
     fixture f = fixture_make();
     llf_id x = input(&f, "x", LLF_F32), v = x;
-    for (int i = 0; i < 20; i++)
-        v = llf_tanh(f.g, v); /* 400 instructions: 4 x 400 is over 1024, 2 x 400 is not */
+    for (int i = 0; i < 8; i++)
+        v = llf_tanh(f.g, v); /* 160 instructions: 4 x 160 is over 512, 2 x 160 is not */
     llfi_schedule s;
     assert_int_equal(llf_output(f.g, v), LLF_OK);
     whole(&f, x);
