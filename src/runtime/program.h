@@ -1,14 +1,17 @@
-/* program.h: program (immutable, no device) -> loaded (modules in one context) -> execution (bindings, workspace,
- * argument blocks). jit/compile.c makes programs; this room runs them. */
+/* program.h: program (immutable, no device) -> loaded (modules in one context) -> execution (bindings,
+ * workspace, argument blocks). jit/compile.c makes programs; this room runs them. */
 #ifndef LLFI_PROGRAM_H
 #define LLFI_PROGRAM_H
 
 #include "lower/lower.h"
 #include "passes/pass.h"
 
+#include <stdatomic.h>
+
 typedef struct {
-    uint64_t hash;     /* content: demand list, schedule, target */
-    char name[160];    /* kernel function */
+    uint64_t hash;  /* content: demand list, schedule, target */
+    char name[160]; /* kernel function */
+    uint32_t first; /* lowest plan kernel that uses it */
     llfi_code code;
     double lower_ms;
 } llfi_program_module;
@@ -18,44 +21,83 @@ typedef struct {
     llfi_schedule schedule; /* arrays in program->arena */
 } llfi_program_kernel;
 
+/* A value that lives in the workspace: stored, not an output. */
+typedef struct {
+    llf_id node;
+    uint32_t first, last; /* kernels that write and last read it */
+} llfi_program_temp;
+
 struct llf_program {
     llf_allocator mem;
+    llf_context cx; /* the program's own: its allocator outlives the caller's context, its diagnostic serves
+                       llf_compile */
     llfi_arena arena;
-    llf_graph *graph;  /* optimised; owned; cx NULL */
+    llf_graph *graph; /* optimised; owned; graph->cx == &program->cx */
     llfi_plan plan;
     llfi_target target;
     llfi_program_module *module;
     uint32_t modules;
     llfi_program_kernel *kernel; /* by plan kernel */
-    /* Values that live in the workspace (stored, not outputs), and for each the kernels that write and last read it. */
-    struct {
-        llf_id node;
-        uint32_t first, last;
-    } *temp;
+    llfi_program_temp *temp;     /* by first, then node */
     uint32_t temps;
-    /* [input * outputs + output]: may that output be the very buffer of that input? */
-    bool *inplace;
+    /* For llfi_program_inplace: by input, one past the last kernel that reads it (0: none); by output, the
+     * kernel that stores it. */
+    uint32_t *read_end, *stored_by;
     char *override_dir; /* copied from the context; NULL: off */
     char *dump_dir;
     struct {
-        double passes_ms, plan_ms, lower_ms, opt_ms, emit_ms, total_ms; /* lower, opt, emit: summed over modules */
+        double passes_ms, plan_ms, lower_ms, opt_ms, emit_ms,
+            total_ms; /* lower, opt, emit: summed over modules */
     } phase;
     llfi_pass_time pass_time[16];
     uint32_t pass_times;
-    int refs; /* atomic: the caller's and each loaded's */
+    atomic_int refs; /* the caller's and each loaded's */
 };
 
-/* Where an INPUT or output's tensor stands in llf_bind's numbering: node -> buffer. */
-typedef struct llfi_device llfi_device; /* vtable of loaded: device_host.c, device_cuda.c */
+/* program.c */
+llf_program *llfi_program_create(const llf_context *); /* one reference; NULL: out of memory */
+void llfi_program_retain(const llf_program *);
+/* May that output be the very buffer of that input? */
+bool llfi_program_inplace(const llf_program *, uint32_t input, uint32_t output);
+
+/* buffers.c: lifetimes at compile, places at prepare. */
+llf_status llfi_buffers_describe(llf_program *, llfi_arena *scratch);
+/* 256-byte aligned offsets of temps of the given sizes, no two that live at once overlapping. E_LIMIT: the
+ * sum overflows. */
+llf_status llfi_buffers_place(llfi_diag *, const llf_allocator *, const llfi_program_temp *, uint32_t temps,
+                              const size_t *bytes, size_t *offset, size_t *total);
+
+/* overlap.c: buffers that may not overlap. */
+typedef struct {
+    uintptr_t at;
+    size_t bytes; /* 0: overlaps nothing */
+} llfi_span;
+/* First forbidden pair: an output with an output, or with an input that is not in place. `order` has room for
+ * `outputs`. No allocation. Inputs may overlap one another. */
+bool llfi_overlap_find(const llfi_span *input, uint32_t inputs, const llfi_span *output, uint32_t outputs,
+                       uint32_t *order, bool (*inplace)(const void *user, uint32_t input, uint32_t output),
+                       const void *user, uint32_t *a, bool *a_is_input, uint32_t *b);
+
+/* Where the code runs: vtable of loaded: device_host.c, device_cuda.c. */
+typedef struct llfi_device llfi_device;
 struct llfi_device {
     const char *name;
-    llf_status (*load)(llfi_diag *, struct llf_loaded *, int device);
-    void (*unload)(struct llf_loaded *);
-    llf_status (*alloc)(llfi_diag *, struct llf_loaded *, size_t bytes, void **); /* 256-byte aligned */
-    void (*free)(struct llf_loaded *, void *, size_t bytes);
-    /* launches kernel k with its argument block of 8-byte slots */
-    llf_status (*launch)(llfi_diag *, struct llf_loaded *, uint32_t module, const llfi_schedule *, const llfi_launch *,
-                         uint64_t *slot, void *stream);
+    llf_status (*load)(llfi_diag *, llf_loaded *, int device);
+    void (*unload)(llf_loaded *); /* also after a failed load */
+    /* Around every use: makes the context current (or the FP mode the default), and restores the caller's. */
+    llf_status (*enter)(llfi_diag *, llf_loaded *, uint64_t *token);
+    void (*leave)(llf_loaded *, uint64_t token);
+    /* The rest run between enter and leave. */
+    llf_status (*alloc)(llfi_diag *, llf_loaded *, size_t bytes, void **); /* 256-byte aligned */
+    void (*free)(llf_loaded *, void *, size_t bytes);
+    /* Can kernels reach this memory? `what` names it. NULL: every pointer is taken. */
+    llf_status (*reach)(llfi_diag *, llf_loaded *, const char *what, const void *data);
+    /* What the first run of these launches would otherwise pay for. NULL: nothing. */
+    void (*ready)(llf_loaded *, const llfi_launch *, uint32_t launches);
+    bool (*idle)(const llfi_launch *); /* nothing to launch */
+    /* Launches a module with its argument block of 8-byte slots; param[i] is the address of slot i. */
+    llf_status (*launch)(llfi_diag *, llf_loaded *, uint32_t module, const llfi_launch *, uint64_t *slot,
+                         void **param, void *stream);
 };
 extern const llfi_device llfi_device_host, llfi_device_cuda;
 
@@ -63,39 +105,61 @@ struct llf_loaded {
     llf_allocator mem;
     llf_program *program; /* a reference */
     const llfi_device *device;
-    void *state;          /* device's own */
-    double load_ms;       /* modules only */
-    double start_ms;      /* the driver's or ORC's first start, measured apart */
-    int refs;
+    void *state;     /* device's own */
+    double load_ms;  /* modules only */
+    double start_ms; /* the driver's or ORC's first start, measured apart */
+    atomic_int refs;
     /* per module, for bench: registers, spill bytes; host: 0 */
-    struct {
+    struct llfi_loaded_info {
         int registers, local_bytes;
         double load_ms;
-    } *info;
+    } * info;
 };
+
+/* loaded.c */
+void llfi_loaded_retain(llf_loaded *);
+
+typedef struct {
+    llf_tensor tensor, ready; /* as bound; as prepare saw it */
+    bool bound;
+    uint64_t scalar; /* bits, for scalar inputs */
+} llfi_binding;
 
 struct llf_execution {
     llf_allocator mem;
     llf_loaded *loaded;
     llfi_diag diag;
-    struct {
-        llf_tensor tensor;
-        bool bound;
-        uint64_t scalar; /* bits, for scalar inputs */
-    } *bind;             /* inputs, then outputs */
-    uint32_t binds;
+    llfi_binding *bind; /* inputs, then outputs */
+    uint32_t binds, inputs;
     bool prepared;
+    bool moved;      /* bound anew since the slots were filled */
+    uintptr_t align; /* largest vector alignment that a kernel looks at */
     int64_t *symbol;
     void *workspace;
     size_t workspace_bytes;
-    void **buffer;       /* by node id: address, for INPUT, outputs and temps; NULL otherwise */
+    llfi_span *span;     /* by binding */
+    uint32_t *order;     /* by output: room for the overlap check */
+    void **buffer;       /* by node id: address, for INPUT (scalars: of their bits), outputs and temps */
     llfi_launch *launch; /* by kernel */
     uint64_t *slots;     /* argument blocks, back to back */
-    uint32_t *slot0;     /* by kernel: first slot */
+    void **params;       /* addresses of the slots */
+    const void **data;   /* launch->data of all kernels, back to back */
+    int64_t *extents;    /* launch->extent of all kernels, back to back */
+    uint32_t *slot0;     /* by kernel: first slot; [kernels]: their number */
+    uint32_t *extent0;   /* by kernel: first extent; [kernels]: their number */
     llf_stats stats;
 };
 
-/* Stages of one kernel as text, for --emit: "llvm", "llvm-opt", "asm" (PTX or assembly). Recompiles; deterministic. */
-llf_status llfi_program_emit(llf_context *, const llf_program *, uint32_t kernel, const char *stage, llfi_str *);
+/* prepare.c */
+/* "input x" or "output 0 (y)" into `text`; returns it. */
+const char *llfi_prepare_name(const llf_execution *, uint32_t binding, char *text, size_t size);
+/* Checks and argument blocks anew after a bind without prepare; E_STATE when more than addresses and scalars
+ * changed. No allocation. */
+llf_status llfi_prepare_moved(llf_execution *);
+
+/* jit/emit.c: stages of one kernel as text, for --emit: "llvm", "llvm-opt", "asm" (PTX or assembly).
+ * Recompiles; deterministic. */
+llf_status llfi_program_emit(llf_context *, const llf_program *, uint32_t kernel, const char *stage,
+                             llfi_str *);
 
 #endif

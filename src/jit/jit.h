@@ -1,0 +1,23 @@
+/* jit.h: what the files of this room share. */
+#ifndef LLFI_JIT_H
+#define LLFI_JIT_H
+
+#include "runtime/program.h"
+
+/* Text wanted of one kernel; NULL: not wanted. */
+typedef struct {
+    llfi_str *llvm, *llvm_opt, *assembly;
+} llfi_stages;
+
+/* options.c: the caller's struct, of whatever version, checked and completed; fuse options from it. */
+llf_status llfi_options_read(llfi_diag *, const llf_options *given, llf_options *out);
+llf_status llfi_options_fuse(llfi_diag *, const llf_options *, const llfi_target *, llfi_fuse_options *);
+
+/* workers.c: one kernel, from plan to code. `scratch` is left reset. */
+llf_status llfi_workers_kernel(llfi_diag *, const llf_program *, uint32_t kernel, const char *name,
+                               llfi_arena *scratch, const llfi_stages *, llfi_program_module *out);
+/* All modules of a program, in parallel. The failure reported is that of the lowest kernel, whatever the
+ * threads did. `stages`: NULL or by module. */
+llf_status llfi_workers_compile(llf_program *, uint32_t threads, const llfi_stages *);
+
+#endif

@@ -1,0 +1,133 @@
+/* workers.c: distinct kernels to code, in parallel: one LLVM context and module per kernel, one diagnostic
+ * and arena per worker. Workers have stacks of their own size, so that LLVM never runs on the caller's. They
+ * write to their own modules only. */
+#include "jit/jit.h"
+
+#include "runtime/fpmode.h"
+#include "runtime/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#define STACK ((size_t)16 << 20) /* LLVM's selection recurses over a block's values */
+
+typedef struct {
+    llf_program *program;
+    const llfi_stages *stages;
+    _Atomic uint32_t next;
+    atomic_bool failed;
+} work;
+
+typedef struct {
+    work *shared;
+    pthread_t thread;
+    llf_status status;
+    uint32_t module; /* that failed */
+    llfi_diag diag;
+} worker;
+
+static llf_status print_module(llfi_diag *d, LLVMModuleRef module, llfi_str *out)
+{
+    char *text = LLVMPrintModuleToString(module);
+    llfi_str_puts(out, text);
+    LLVMDisposeMessage(text);
+    return out->failed ? llfi_nomem(d) : LLF_OK;
+}
+
+llf_status llfi_workers_kernel(llfi_diag *d, const llf_program *p, uint32_t kernel, const char *name,
+                               llfi_arena *scratch, const llfi_stages *stages, llfi_program_module *out)
+{
+    static const llfi_stages none = {0};
+    llfi_module module = {0};
+    if (!stages)
+        stages = &none;
+    double start = llfi_now_ms();
+    llf_status status = llfi_lower_kernel(p->graph, &p->plan.kernel[kernel], &p->kernel[kernel].schedule,
+                                          &p->target, name, scratch, d, &module);
+    out->lower_ms = llfi_now_ms() - start;
+    if (status == LLF_OK && stages->llvm)
+        status = print_module(d, module.module, stages->llvm);
+    if (status == LLF_OK)
+        status = p->target.backend->compile(d, &p->target, &p->mem, module.module, &out->code,
+                                            stages->llvm_opt, stages->assembly);
+    llfi_module_destroy(&module);
+    llfi_arena_reset(scratch);
+    return status;
+}
+
+static void *worker_main(void *user)
+{
+    worker *w = user;
+    work *s = w->shared;
+    llf_program *p = s->program;
+    llfi_arena scratch;
+    llfi_arena_init(&scratch, &p->mem);
+    uint64_t mode = llfi_fpmode_enter();
+    /* Modules are taken in order of their lowest kernel, so every lower one than a failed one is being
+     * compiled or done: stopping here cannot hide an earlier failure. */
+    while (w->status == LLF_OK && !atomic_load_explicit(&s->failed, memory_order_relaxed)) {
+        uint32_t m = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
+        if (m >= p->modules)
+            break;
+        llfi_program_module *module = &p->module[m];
+        w->module = m;
+        w->status = llfi_workers_kernel(&w->diag, p, module->first, module->name, &scratch,
+                                        s->stages ? &s->stages[m] : NULL, module);
+    }
+    if (w->status != LLF_OK)
+        atomic_store_explicit(&s->failed, true, memory_order_relaxed);
+    llfi_fpmode_leave(mode);
+    llfi_arena_destroy(&scratch);
+    return NULL;
+}
+
+/* Starts up to `threads` workers; none at all: the caller works. Signals are for the host program's threads.
+ */
+static uint32_t start(worker *w, uint32_t threads)
+{
+    pthread_attr_t attr;
+    sigset_t all, before;
+    uint32_t started = 0;
+    if (pthread_attr_init(&attr) != 0)
+        return 0;
+    pthread_attr_setstacksize(&attr, STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (started < threads && pthread_create(&w[started].thread, &attr, worker_main, &w[started]) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
+llf_status llfi_workers_compile(llf_program *p, uint32_t threads, const llfi_stages *stages)
+{
+    if (p->modules == 0)
+        return LLF_OK;
+    if (threads == 0)
+        threads = (uint32_t)llfi_pool_cores();
+    if (threads > p->modules)
+        threads = p->modules;
+    worker *w = llfi_alloc_zero(&p->mem, threads * sizeof *w);
+    if (!w)
+        return llfi_nomem(&p->cx.diag);
+    work shared = {.program = p, .stages = stages};
+    atomic_init(&shared.next, 0);
+    atomic_init(&shared.failed, false);
+    for (uint32_t i = 0; i < threads; i++)
+        w[i].shared = &shared;
+    uint32_t started = start(w, threads);
+    if (started == 0)
+        worker_main(&w[0]);
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(w[i].thread, NULL);
+    const worker *first = NULL;
+    for (uint32_t i = 0; i < threads; i++)
+        if (w[i].status != LLF_OK && (!first || w[i].module < first->module))
+            first = &w[i];
+    llf_status status = first ? first->status : LLF_OK;
+    if (first)
+        llfi_diag_copy(&p->cx.diag, &first->diag);
+    llfi_free(&p->mem, w, threads * sizeof *w);
+    return status;
+}

@@ -1,0 +1,83 @@
+/* overlap.c: finds two buffers that may not share memory. Must not allocate: it also runs inside llf_run
+ * after a bind. Cost: (inputs + outputs) log outputs. */
+#include "runtime/program.h"
+
+/* Outputs by address, then index: a heap sort, since qsort may allocate. */
+static bool before(const llfi_span *s, uint32_t a, uint32_t b)
+{
+    return s[a].at != s[b].at ? s[a].at < s[b].at : a < b;
+}
+
+static void sink(const llfi_span *s, uint32_t *heap, uint32_t root, uint32_t count)
+{
+    for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && before(s, heap[child], heap[child + 1]))
+            child++;
+        if (!before(s, heap[root], heap[child]))
+            return;
+        uint32_t t = heap[root];
+        heap[root] = heap[child];
+        heap[child] = t;
+    }
+}
+
+static uint32_t sorted(const llfi_span *s, uint32_t spans, uint32_t *order)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < spans; i++)
+        if (s[i].bytes)
+            order[n++] = i;
+    for (uint32_t i = n / 2; i-- > 0;)
+        sink(s, order, i, n);
+    for (uint32_t end = n; end > 1;) {
+        end--;
+        uint32_t t = order[0];
+        order[0] = order[end];
+        order[end] = t;
+        sink(s, order, 0, end);
+    }
+    return n;
+}
+
+static bool meet(llfi_span a, llfi_span b)
+{
+    return a.at < b.at ? b.at - a.at < a.bytes : a.at - b.at < b.bytes;
+}
+
+bool llfi_overlap_find(const llfi_span *input, uint32_t inputs, const llfi_span *output, uint32_t outputs,
+                       uint32_t *order, bool (*inplace)(const void *, uint32_t, uint32_t), const void *user,
+                       uint32_t *a, bool *a_is_input, uint32_t *b)
+{
+    uint32_t n = sorted(output, outputs, order);
+    *a_is_input = false;
+    for (uint32_t i = 1; i < n; i++)
+        if (meet(output[order[i - 1]], output[order[i]])) {
+            *a = order[i - 1] < order[i] ? order[i - 1] : order[i];
+            *b = order[i - 1] < order[i] ? order[i] : order[i - 1];
+            return true;
+        }
+    /* Outputs are disjoint now, so those that an input meets stand side by side. */
+    for (uint32_t i = 0; i < inputs; i++) {
+        if (!input[i].bytes)
+            continue;
+        uint32_t low = 0, high = n; /* first output that ends after the input starts */
+        while (low < high) {
+            uint32_t mid = low + (high - low) / 2;
+            llfi_span o = output[order[mid]];
+            if (o.at < input[i].at && input[i].at - o.at >= o.bytes)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        for (; low < n && meet(input[i], output[order[low]]); low++) {
+            llfi_span o = output[order[low]];
+            if (o.at == input[i].at && o.bytes == input[i].bytes && inplace(user, i, order[low]))
+                continue;
+            *a = i;
+            *a_is_input = true;
+            *b = order[low];
+            return true;
+        }
+    }
+    return false;
+}

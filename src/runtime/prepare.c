@@ -1,0 +1,399 @@
+/* prepare.c: everything that llf_run must not do: checks of shapes, alignment, reach and overlap, symbols,
+ * workspace, launches, argument blocks. A failed prepare leaves the execution unprepared and usable. */
+#include "runtime/program.h"
+
+#include <inttypes.h>
+
+static bool is_scalar(const llf_execution *e, uint32_t binding)
+{
+    const llf_graph *g = e->loaded->program->graph;
+    return binding < e->inputs && llfi_node_at(g, g->inputs.at[binding])->scalar;
+}
+
+static llf_id node_of(const llf_execution *e, uint32_t binding)
+{
+    const llf_graph *g = e->loaded->program->graph;
+    return binding < e->inputs ? g->inputs.at[binding] : g->outputs.at[binding - e->inputs];
+}
+
+const char *llfi_prepare_name(const llf_execution *e, uint32_t binding, char *text, size_t size)
+{
+    const llf_graph *g = e->loaded->program->graph;
+    const char *name = llfi_name(g, llfi_node_at(g, node_of(e, binding))->name);
+    if (binding < e->inputs)
+        snprintf(text, size, "input %s", name);
+    else if (name[0])
+        snprintf(text, size, "output %u (%s)", binding - e->inputs, name);
+    else
+        snprintf(text, size, "output %u", binding - e->inputs);
+    return text;
+}
+
+/* Fails with the binding's name in front. */
+static llf_status refuse(llf_execution *e, llf_status status, uint32_t binding, const char *fmt, ...)
+    LLFI_PRINTF(4, 5);
+static llf_status refuse(llf_execution *e, llf_status status, uint32_t binding, const char *fmt, ...)
+{
+    char name[300], text[640];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return llfi_fail(&e->diag, status, "%s: %s", llfi_prepare_name(e, binding, name, sizeof name), text);
+}
+
+/* Row-major without gaps. Strides of size-1 axes, and all strides of a tensor without elements, are never
+ * used. */
+static bool contiguous(const llf_tensor *t)
+{
+    if (!t->strided)
+        return true;
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (t->shape[i] == 0)
+            return true;
+    int64_t want = 1;
+    for (uint32_t i = t->rank; i-- > 0;) {
+        if (t->shape[i] != 1 && t->strides[i] != want)
+            return false;
+        if (__builtin_mul_overflow(want, t->shape[i], &want))
+            return false;
+    }
+    return true;
+}
+
+static llf_status check_form(llf_execution *e, uint32_t binding)
+{
+    const llf_tensor *t = &e->bind[binding].tensor;
+    llfi_type type = llfi_type_of(e->loaded->program->graph, node_of(e, binding));
+    if (!e->bind[binding].bound)
+        return refuse(e, LLF_E_ARG, binding, "not bound");
+    if (is_scalar(e, binding))
+        return LLF_OK;
+    if (t->dtype != type.dtype)
+        return refuse(e, LLF_E_TYPE, binding, "bound to %s, the program has %s", llf_dtype_name(t->dtype),
+                      llf_dtype_name(type.dtype));
+    if (t->rank != type.rank)
+        return refuse(e, LLF_E_TYPE, binding, "bound to a tensor of rank %u, the program has rank %u",
+                      t->rank, type.rank);
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (t->shape[i] < 0)
+            return refuse(e, LLF_E_ARG, binding, "extent %" PRId64 " of axis %u is negative", t->shape[i], i);
+    if (!contiguous(t))
+        return refuse(e, LLF_E_UNSUPPORTED, binding,
+                      "strides are not those of a contiguous row-major tensor, which alone this version "
+                      "takes (strides of "
+                      "axes of extent 1 do not matter)");
+    return LLF_OK;
+}
+
+/* ---- symbols */
+
+/* Binds symbols by the inputs whose extent is just a symbol; `by` remembers which, for messages. */
+static llf_status bind_symbols(llf_execution *e)
+{
+    const llf_graph *g = e->loaded->program->graph;
+    uint32_t symbols = llfi_dims_symbols(g->dims);
+    for (uint32_t s = 0; s < symbols; s++)
+        e->symbol[s] = -1;
+    for (uint32_t b = 0; b < e->inputs; b++) {
+        llfi_type type = llfi_type_of(g, node_of(e, b));
+        for (uint32_t i = 0; i < type.rank; i++) {
+            uint32_t s;
+            if (llfi_dim_is_symbol(g->dims, type.dim[i], &s) && e->symbol[s] < 0)
+                e->symbol[s] = e->bind[b].tensor.shape[i];
+        }
+    }
+    return LLF_OK;
+}
+
+/* The input that bound a symbol: the first whose extent it is. */
+static uint32_t bound_by(const llf_execution *e, uint32_t symbol)
+{
+    const llf_graph *g = e->loaded->program->graph;
+    for (uint32_t b = 0; b < e->inputs; b++) {
+        llfi_type type = llfi_type_of(g, node_of(e, b));
+        for (uint32_t i = 0; i < type.rank; i++) {
+            uint32_t s;
+            if (llfi_dim_is_symbol(g->dims, type.dim[i], &s) && s == symbol)
+                return b;
+        }
+    }
+    return 0;
+}
+
+static llf_status wrong_extent(llf_execution *e, uint32_t binding, uint32_t axis, llfi_dim dim, int64_t want)
+{
+    const llf_graph *g = e->loaded->program->graph;
+    int64_t got = e->bind[binding].tensor.shape[axis];
+    uint32_t s;
+    char other[300];
+    if (llfi_dim_is_symbol(g->dims, dim, &s))
+        return refuse(e, LLF_E_GUARD, binding, "axis %u has extent %" PRId64 ", but %s is %" PRId64 " by %s",
+                      axis, got, llfi_dims_symbol_name(g->dims, s), want,
+                      llfi_prepare_name(e, bound_by(e, s), other, sizeof other));
+    return refuse(e, LLF_E_GUARD, binding, "axis %u has extent %" PRId64 ", the program has %" PRId64, axis,
+                  got, want);
+}
+
+/* Every extent against its expression, and the size in bytes. */
+static llf_status check_extents(llf_execution *e, uint32_t binding)
+{
+    const llf_graph *g = e->loaded->program->graph;
+    const llf_tensor *t = &e->bind[binding].tensor;
+    llfi_type type = llfi_type_of(g, node_of(e, binding));
+    size_t bytes = llf_dtype_size(type.dtype);
+    bool overflow = false, empty = false;
+    for (uint32_t i = 0; i < type.rank; i++) {
+        int64_t want;
+        if (!llfi_dim_eval(g->dims, type.dim[i], e->symbol, &want))
+            return refuse(e, LLF_E_GUARD, binding,
+                          "axis %u: its extent cannot be computed from the inputs' shapes", i);
+        if (want != t->shape[i])
+            return wrong_extent(e, binding, i, type.dim[i], want);
+        empty |= want == 0;
+        overflow |= __builtin_mul_overflow(bytes, (size_t)want, &bytes);
+    }
+    if (!empty && (overflow || bytes > INT64_MAX))
+        return refuse(e, LLF_E_LIMIT, binding, "its elements take more bytes than there are addresses");
+    e->span[binding] = (llfi_span){(uintptr_t)t->data, empty ? 0 : bytes};
+    return LLF_OK;
+}
+
+/* ---- addresses */
+
+static llf_status check_address(llf_execution *e, uint32_t binding)
+{
+    const llfi_span s = e->span[binding];
+    size_t element = llf_dtype_size(e->bind[binding].tensor.dtype);
+    if (s.bytes == 0)
+        return LLF_OK;
+    if (s.at == 0)
+        return refuse(e, LLF_E_ARG, binding, "data is NULL, but the tensor has elements");
+    if (s.at % element != 0)
+        return refuse(e, LLF_E_ARG, binding,
+                      "data is misaligned: 0x%" PRIxPTR " is no multiple of %zu, the size of %s", s.at,
+                      element, llf_dtype_name(e->bind[binding].tensor.dtype));
+    if (s.bytes > UINTPTR_MAX - s.at)
+        return refuse(e, LLF_E_ARG, binding, "0x%" PRIxPTR " + %zu bytes is past the end of memory", s.at,
+                      s.bytes);
+    return LLF_OK;
+}
+
+static llf_status check_reach(llf_execution *e)
+{
+    llf_loaded *l = e->loaded;
+    char name[300];
+    for (uint32_t b = 0; b < e->binds && l->device->reach; b++)
+        if (!is_scalar(e, b) && e->span[b].bytes)
+            LLF_TRY(l->device->reach(&e->diag, l, llfi_prepare_name(e, b, name, sizeof name),
+                                     e->bind[b].tensor.data));
+    return LLF_OK;
+}
+
+static bool inplace(const void *program, uint32_t input, uint32_t output)
+{
+    return llfi_program_inplace(program, input, output);
+}
+
+static llf_status check_overlap(llf_execution *e)
+{
+    uint32_t a, b;
+    bool a_is_input;
+    if (!llfi_overlap_find(e->span, e->inputs, e->span + e->inputs, e->binds - e->inputs, e->order, inplace,
+                           e->loaded->program, &a, &a_is_input, &b))
+        return LLF_OK;
+    a = a_is_input ? a : a + e->inputs;
+    b += e->inputs;
+    llfi_span x = e->span[a], y = e->span[b];
+    char na[300], nb[300];
+    return llfi_fail(
+        &e->diag, LLF_E_ALIAS,
+        "%s at [0x%" PRIxPTR ", 0x%" PRIxPTR ") and %s at [0x%" PRIxPTR ", 0x%" PRIxPTR ") overlap; %s",
+        llfi_prepare_name(e, a, na, sizeof na), x.at, x.at + x.bytes, llfi_prepare_name(e, b, nb, sizeof nb),
+        y.at, y.at + y.bytes,
+        a_is_input ? "an output may only be the whole buffer of an input that this plan has read by then at "
+                     "the same index"
+                   : "each output needs a buffer of its own");
+}
+
+/* ---- workspace */
+
+static llf_status temp_bytes(llf_execution *e, size_t *bytes)
+{
+    const llf_program *p = e->loaded->program;
+    for (uint32_t i = 0; i < p->temps; i++) {
+        llfi_type type = llfi_type_of(p->graph, p->temp[i].node);
+        bytes[i] = llf_dtype_size(type.dtype);
+        bool overflow = false, empty = false;
+        for (uint32_t a = 0; a < type.rank; a++) {
+            int64_t extent;
+            if (!llfi_dim_eval(p->graph->dims, type.dim[a], e->symbol, &extent))
+                return llfi_fail(&e->diag, LLF_E_GUARD, "an intermediate value's extent cannot be computed");
+            empty |= extent == 0;
+            overflow |= __builtin_mul_overflow(bytes[i], (size_t)extent, &bytes[i]);
+        }
+        if (empty)
+            bytes[i] = 0;
+        else if (overflow)
+            return llfi_fail(&e->diag, LLF_E_LIMIT,
+                             "an intermediate value takes more bytes than there are addresses");
+    }
+    return LLF_OK;
+}
+
+static llf_status resize_workspace(llf_execution *e, size_t total)
+{
+    llf_loaded *l = e->loaded;
+    if (total == e->workspace_bytes && (total == 0 || e->workspace))
+        return LLF_OK;
+    if (e->workspace)
+        l->device->free(l, e->workspace, e->workspace_bytes);
+    e->workspace = NULL;
+    e->workspace_bytes = 0;
+    if (total)
+        LLF_TRY(l->device->alloc(&e->diag, l, total, &e->workspace));
+    e->workspace_bytes = total;
+    return LLF_OK;
+}
+
+static llf_status place_temps(llf_execution *e)
+{
+    const llf_program *p = e->loaded->program;
+    size_t n = p->temps, total = 0;
+    size_t *size = llfi_alloc_zero(&e->mem, 2 * n * sizeof *size), *offset = size + n;
+    if (!size)
+        return llfi_nomem(&e->diag);
+    llf_status status = temp_bytes(e, size);
+    if (status == LLF_OK)
+        status = llfi_buffers_place(&e->diag, &e->mem, p->temp, p->temps, size, offset, &total);
+    if (status == LLF_OK)
+        status = resize_workspace(e, total);
+    for (size_t i = 0; status == LLF_OK && i < n; i++)
+        e->buffer[p->temp[i].node] = size[i] ? (char *)e->workspace + offset[i] : NULL;
+    llfi_free(&e->mem, size, 2 * n * sizeof *size);
+    return status;
+}
+
+/* ---- launches and argument blocks */
+
+static void point_buffers(llf_execution *e)
+{
+    for (uint32_t b = 0; b < e->binds; b++)
+        e->buffer[node_of(e, b)] = is_scalar(e, b) ? (void *)&e->bind[b].scalar : e->bind[b].tensor.data;
+}
+
+static void fill_buffers(llf_execution *e, uint32_t k)
+{
+    const llfi_schedule *s = &e->loaded->program->kernel[k].schedule;
+    const void **data = e->data + e->slot0[k];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->args; i++)
+        if (s->arg[i].kind == LLFI_ARG_BUFFER)
+            data[n++] = e->buffer[s->arg[i].ref];
+}
+
+static void fill_slots(llf_execution *e, uint32_t k)
+{
+    const llfi_schedule *s = &e->loaded->program->kernel[k].schedule;
+    uint64_t *slot = e->slots + e->slot0[k];
+    for (uint32_t i = 0; i < s->args; i++) {
+        const llfi_arg *a = &s->arg[i];
+        if (a->kind == LLFI_ARG_BUFFER)
+            slot[i] = (uintptr_t)e->buffer[a->ref];
+        else if (a->kind == LLFI_ARG_SCALAR)
+            slot[i] = *(const uint64_t *)e->buffer[a->ref];
+        else
+            slot[i] = (uint64_t)e->launch[k].value[a->ref];
+    }
+}
+
+static llf_status plan_launch(llf_execution *e, uint32_t k)
+{
+    const llf_program *p = e->loaded->program;
+    const llfi_schedule *s = &p->kernel[k].schedule;
+    int64_t *extent = e->extents + e->extent0[k];
+    for (uint32_t i = 0; i < s->dims; i++)
+        if (!llfi_dim_eval(p->graph->dims, s->dim[i], e->symbol, &extent[i]))
+            return llfi_fail(&e->diag, LLF_E_GUARD,
+                             "kernel %s: an extent cannot be computed from the inputs' shapes",
+                             p->module[p->kernel[k].module].name);
+    fill_buffers(e, k);
+    llf_status status = s->skeleton->launch(s, &e->launch[k]);
+    if (status != LLF_OK)
+        return llfi_fail(&e->diag, status, "kernel %s: %" PRId64 " elements are more than one launch can do",
+                         p->module[p->kernel[k].module].name, s->dims ? extent[0] : 0);
+    return LLF_OK;
+}
+
+static llf_status prepare_all(llf_execution *e)
+{
+    const llf_program *p = e->loaded->program;
+    LLF_TRY(check_reach(e));
+    LLF_TRY(check_overlap(e));
+    LLF_TRY(place_temps(e));
+    point_buffers(e);
+    for (uint32_t k = 0; k < p->plan.kernels; k++) {
+        LLF_TRY(plan_launch(e, k));
+        fill_slots(e, k);
+    }
+    if (e->loaded->device->ready)
+        e->loaded->device->ready(e->loaded, e->launch, p->plan.kernels);
+    return LLF_OK;
+}
+
+llf_status llf_prepare(llf_execution *e)
+{
+    if (!e)
+        return LLF_E_ARG;
+    e->prepared = false;
+    for (uint32_t b = 0; b < e->binds; b++)
+        LLF_TRY(check_form(e, b));
+    LLF_TRY(bind_symbols(e));
+    for (uint32_t b = 0; b < e->binds; b++)
+        if (!is_scalar(e, b)) {
+            LLF_TRY(check_extents(e, b));
+            LLF_TRY(check_address(e, b));
+        }
+    uint64_t token;
+    LLF_TRY(e->loaded->device->enter(&e->diag, e->loaded, &token));
+    llf_status status = prepare_all(e);
+    e->loaded->device->leave(e->loaded, token);
+    LLF_TRY(status);
+    for (uint32_t b = 0; b < e->binds; b++)
+        e->bind[b].ready = e->bind[b].tensor;
+    e->prepared = true;
+    e->moved = false;
+    return LLF_OK;
+}
+
+/* ---- bound anew */
+
+/* Is it what prepare saw, but for the address? */
+static bool same_form(const llf_execution *e, const llf_tensor *before, const llf_tensor *now)
+{
+    bool was = (uintptr_t)before->data % e->align == 0, is = (uintptr_t)now->data % e->align == 0;
+    return now->dtype == before->dtype && now->rank == before->rank &&
+           memcmp(now->shape, before->shape, now->rank * sizeof now->shape[0]) == 0 && contiguous(now) &&
+           was == is;
+}
+
+llf_status llfi_prepare_moved(llf_execution *e)
+{
+    for (uint32_t b = 0; b < e->binds; b++) {
+        if (is_scalar(e, b))
+            continue;
+        if (!same_form(e, &e->bind[b].ready, &e->bind[b].tensor))
+            return refuse(e, LLF_E_STATE, b,
+                          "bound anew with another shape, dtype, layout or alignment: call llf_prepare");
+        e->span[b].at = (uintptr_t)e->bind[b].tensor.data;
+        LLF_TRY(check_address(e, b));
+    }
+    LLF_TRY(check_overlap(e));
+    point_buffers(e);
+    for (uint32_t k = 0; k < e->loaded->program->plan.kernels; k++) {
+        fill_buffers(e, k);
+        fill_slots(e, k);
+    }
+    e->moved = false;
+    return LLF_OK;
+}
