@@ -122,9 +122,10 @@ llf_id llfi_decompose_GELU(list *l, llf_id x)
 static decompose_fn *list_of(llf_op o)
 {
     switch (o) {
-#define COMPOSITE(id, ...)                        \
-    case LLF_OP_##id: return llfi_decompose_##id; \
-        #include "llfuse/ops.def"
+/* clang-format off */
+#define COMPOSITE(id, ...) case LLF_OP_##id: return llfi_decompose_##id;
+#include "llfuse/ops.def"
+/* clang-format on */
     default: return NULL;
     }
 }
