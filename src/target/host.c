@@ -168,9 +168,10 @@ static llf_status emit_object(llfi_diag *d, LLVMTargetMachineRef tm, const llf_a
     size_t bytes = LLVMGetBufferSize(buffer);
     llf_status s = llfi_host_object_check(d, LLVMGetBufferStart(buffer), bytes);
     if (s == LLF_OK) {
-        code->code = llfi_alloc(mem, bytes);
+        code->code = llfi_alloc(mem, bytes + 1);
         if (code->code) {
             memcpy(code->code, LLVMGetBufferStart(buffer), bytes);
+            code->code[bytes] = 0;
             code->bytes = bytes;
         } else {
             s = llfi_nomem(d);
@@ -220,7 +221,7 @@ static llf_status host_compile(llfi_diag *d, const llfi_target *t, const llf_all
     if (s == LLF_OK && errors.text[0])
         s = llfi_fail(d, LLF_E_LLVM, "host: %s", errors.text);
     if (s != LLF_OK && code->code) {
-        llfi_free(mem, code->code, code->bytes);
+        llfi_free(mem, code->code, code->bytes + 1);
         *code = (llfi_code){0};
     }
     return s;
