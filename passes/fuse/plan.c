@@ -1,6 +1,5 @@
 /* plan.c: the plan as an object and as text. It neither makes nor judges plans. */
 #include "fuse/fuse.h"
-#include "runtime/program.h"
 
 void llfi_plan_init(llfi_plan *p, const llf_allocator *mem)
 {
@@ -54,28 +53,4 @@ llf_status llfi_plan_print(const llf_graph *g, const llfi_plan *p, llfi_str *s)
         collect(g, p, &arena, &l) ? llfi_print(g, s, label, &l) : llfi_nomem(g->cx ? &g->cx->diag : NULL);
     llfi_arena_destroy(&arena);
     return st;
-}
-
-llf_status llf_plan_export(llf_context *cx, const llf_program *program, char **text, size_t *bytes)
-{
-    if (!cx)
-        return LLF_E_ARG;
-    if (!program || !text || !bytes)
-        return llfi_fail(&cx->diag, LLF_E_ARG, "llf_plan_export: a null argument");
-    llfi_str s;
-    llfi_str_init(&s, &cx->mem);
-    llf_status st = llfi_plan_print(program->graph, &program->plan, &s);
-    if (st == LLF_OK && !s.failed) {
-        *text = llfi_resize(&cx->mem, s.at, s.cap, s.len + 1);
-        if (*text) {
-            *bytes = s.len;
-            return LLF_OK;
-        }
-    }
-    llfi_str_free(&s);
-    *text = NULL;
-    *bytes = 0;
-    return st != LLF_OK && st != LLF_E_NOMEM
-               ? llfi_fail(&cx->diag, st, "llf_plan_export: the plan cannot be printed")
-               : llfi_nomem(&cx->diag);
 }
