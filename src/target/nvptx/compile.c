@@ -64,13 +64,13 @@ static LLVMTypeRef arg_type(llfi_site *s, const llfi_arg *a)
     return NULL;
 }
 
-/* Leaves the builder at the end of the entry block, scalars unpacked there. */
+/* Leaves the builder at the end of the entry block, scalars unpacked there. s->arg has room for the
+ * schedule's arguments. */
 static llf_status make_function(llfi_site *s)
 {
     const llfi_schedule *sc = s->schedule;
     LLVMTypeRef *type = llfi_arena_alloc(s->arena, (sc->args + 1) * sizeof *type);
-    s->arg = llfi_arena_alloc(s->arena, (sc->args + 1) * sizeof *s->arg);
-    if (!type || !s->arg)
+    if (!type)
         return llfi_nomem(s->emit.diag);
     for (uint32_t i = 0; i < sc->args; i++)
         if (!(type[i] = arg_type(s, &sc->arg[i])))

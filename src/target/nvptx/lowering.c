@@ -62,9 +62,28 @@ static bool has_bf16(const llfi_emit *e)
     return e->target->sm >= 80;
 }
 
+/* The bits that `x` was widened from, so that storing a value already rounded converts nothing; NULL when not
+ * known. LLVM folds the f16 case itself (fptrunc of fpext), but not a bf16 that went through a shift. */
+static LLVMValueRef bits_of_bf16(llfi_emit *e, LLVMValueRef x)
+{
+    if (!LLVMIsABitCastInst(x))
+        return NULL;
+    LLVMValueRef shift = LLVMGetOperand(x, 0);
+    if (!LLVMIsAInstruction(shift) || LLVMGetInstructionOpcode(shift) != LLVMShl)
+        return NULL;
+    LLVMValueRef wide = LLVMGetOperand(shift, 0);
+    if (!LLVMIsAZExtInst(wide) || LLVMGetOperand(shift, 1) != llfi_emit_i32c(e, 16))
+        return NULL;
+    LLVMValueRef bits = LLVMGetOperand(wide, 0);
+    return LLVMTypeOf(bits) == llfi_emit_vec(e->i16, e->width) ? bits : NULL;
+}
+
 /* cvt.rn.f16.f64 is everywhere, cvt.rn.bf16.f64 from sm_90 on; below, a rounding to odd comes first. */
 static LLVMValueRef narrow(llfi_emit *e, llf_dtype to, LLVMValueRef x)
 {
+    LLVMValueRef known = to == LLF_BF16 ? bits_of_bf16(e, x) : NULL;
+    if (known)
+        return known;
     if (is_double(e, x) && to == LLF_BF16 && e->target->sm < 90)
         x = llfi_soft16_round_odd(e, x);
     if (to == LLF_BF16 && !has_bf16(e))
@@ -86,10 +105,11 @@ static LLVMValueRef fma16(llfi_emit *e, llf_dtype dtype, LLVMValueRef a, LLVMVal
     if (dtype == LLF_BF16 && !has_bf16(e))
         return llfi_soft16_fma(e, dtype, a, b, c);
     LLVMTypeRef type = sixteen(e, dtype);
-    LLVMValueRef arg[3] = {LLVMBuildFPTrunc(e->b, a, type, ""), LLVMBuildFPTrunc(e->b, b, type, ""),
-                           LLVMBuildFPTrunc(e->b, c, type, "")};
+    LLVMValueRef arg[3] = {narrow(e, dtype, a), narrow(e, dtype, b), narrow(e, dtype, c)};
+    for (int i = 0; i < 3; i++)
+        arg[i] = LLVMBuildBitCast(e->b, arg[i], type, "");
     LLVMValueRef r = llfi_emit_call(e, "llvm.fma", type, arg, 3);
-    return LLVMBuildFPExt(e->b, r, llfi_emit_vec(e->f32, e->width), "");
+    return widen(e, dtype, LLVMBuildBitCast(e->b, r, llfi_emit_vec(e->i16, e->width), ""));
 }
 
 /* Where max.NaN is missing. Equal operands differ at most in the sign of zero, which `and` and `or` settle.

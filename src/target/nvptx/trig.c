@@ -8,6 +8,7 @@
 
 /* Within it q * pi/2's first part is exact enough for cosine; sine alone would do to 117435. */
 #define LIMIT 71476.0625f
+#define LANES 16u
 
 static LLVMValueRef fma32(llfi_emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
@@ -120,9 +121,9 @@ static void slow_lanes(llfi_emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef t
     LLVMValueRef function = LLVMGetBasicBlockParent(from);
     LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(e->lx, function, "big");
     LLVMMoveBasicBlockBefore(loop, to);
-    LLVMValueRef start[KINDS] = {as(e, e->i32, x), *rest, *quadrant}, phi[KINDS][16], next[KINDS];
+    LLVMValueRef start[KINDS] = {as(e, e->i32, x), *rest, *quadrant}, phi[KINDS][LANES], next[KINDS];
     LLVMTypeRef type[KINDS] = {e->i32, e->f32, e->i32};
-    LLVMValueRef first[KINDS][16];
+    LLVMValueRef first[KINDS][LANES];
     for (uint32_t k = 0; k < KINDS; k++)
         for (uint32_t i = 0; i < e->width; i++)
             first[k][i] = lane(e, start[k], i);
@@ -153,7 +154,7 @@ static void slow_lanes(llfi_emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef t
     LLVMBasicBlockRef origin[2] = {from, loop};
     LLVMValueRef counts[2] = {u32(e, 0), counted};
     LLVMAddIncoming(count, counts, origin, 2);
-    LLVMValueRef out[KINDS][16];
+    LLVMValueRef out[KINDS][LANES];
     for (uint32_t k = 0; k < KINDS; k++)
         for (uint32_t i = 0; i < e->width; i++) {
             LLVMValueRef in[2] = {first[k][i], i + 1 < e->width ? phi[k][i + 1] : next[k]};
@@ -231,6 +232,10 @@ LLVMValueRef llfi_nvptx_sincos(llfi_emit *e, bool want_cosine, LLVMValueRef x)
     for (uint32_t i = 0; i < e->memos; i++)
         if (e->memo[i].key == &key && e->memo[i].arg == x)
             return e->memo[i].result[want_cosine];
+    if (e->width > LANES) {
+        e->status = llfi_fail(e->diag, LLF_E_INTERNAL, "sine of %u lanes at once", e->width);
+        return x;
+    }
     LLVMValueRef rest, quadrant, result[2];
     reduce(e, x, &rest, &quadrant);
     LLVMValueRef s = LLVMBuildFMul(e->b, rest, rest, "");
