@@ -40,7 +40,7 @@ typedef struct {
 
 /* Compiled code of one kernel, owned by `mem`. */
 typedef struct {
-    char *code; /* PTX text (NUL-terminated) or an ELF object */
+    char *code; /* PTX text or an ELF object; a NUL follows: `bytes` + 1 were allocated */
     size_t bytes;
     double opt_ms, emit_ms; /* LLVM passes; code generation */
 } llfi_code;
