@@ -102,6 +102,29 @@ static LLVMValueRef f32_abs(llfi_emit *e, LLVMValueRef x)
     return as(e, e->f32, LLVMBuildAnd(e->b, as(e, e->i32, x), llfi_emit_i32c(e, INT32_MAX), ""));
 }
 
+/* body(x) as an internal function of the module, made once per width. compile() inlines helpers with few
+ * uses; the others keep the code of long chains small. A body may branch: skeletons never see its blocks. */
+typedef LLVMValueRef helper_body(llfi_emit *, LLVMValueRef x);
+
+static LLVMValueRef helper(llfi_emit *e, const char *what, LLVMTypeRef result, helper_body *body,
+                           LLVMValueRef x)
+{
+    char name[32];
+    (void)snprintf(name, sizeof name, "%s.w%u", what, (unsigned)e->width);
+    LLVMTypeRef param = LLVMTypeOf(x), type = LLVMFunctionType(result, &param, 1, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
+    if (!f) {
+        f = LLVMAddFunction(e->module, name, type);
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+        llfi_host_attributes(e->lx, e->target, f);
+        LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
+        LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->lx, f, ""));
+        LLVMBuildRet(e->b, body(e, LLVMGetParam(f, 0)));
+        LLVMPositionBuilderAtEnd(e->b, back);
+    }
+    return LLVMBuildCall2(e->b, type, f, &x, 1, "");
+}
+
 /* ---- 2^t: t = k + f, k integer, |f| <= 1/2 */
 typedef struct {
     LLVMValueRef shift; /* k << 52: added to a double's bits it multiplies by 2^k */
@@ -291,14 +314,19 @@ static void unlikely(llfi_emit *e, LLVMValueRef branch)
                     LLVMMetadataAsValue(e->lx, LLVMMDNodeInContext2(e->lx, word, 3)));
 }
 
-static void reduce_body(llfi_emit *e, LLVMValueRef f, LLVMTypeRef result)
+static LLVMTypeRef reduced_type(llfi_emit *e)
 {
-    LLVMValueRef x = LLVMGetParam(f, 0);
+    LLVMTypeRef part[] = {llfi_emit_vec(e->f64, e->width), llfi_emit_vec(e->i64, e->width)};
+    return LLVMStructTypeInContext(e->lx, part, 2, false);
+}
+
+static LLVMValueRef reduce_body(llfi_emit *e, LLVMValueRef x)
+{
+    LLVMValueRef f = LLVMGetBasicBlockParent(LLVMGetInsertBlock(e->b));
     LLVMTypeRef f64v = llfi_emit_vec(e->f64, e->width), i64v = llfi_emit_vec(e->i64, e->width);
-    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(e->lx, f, "");
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(e->b);
     LLVMBasicBlockRef rare = LLVMAppendBasicBlockInContext(e->lx, f, "");
     LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->lx, f, "");
-    LLVMPositionBuilderAtEnd(e->b, entry);
     LLVMValueRef stack[] = {LLVMBuildAlloca(e->b, LLVMTypeOf(x), ""), LLVMBuildAlloca(e->b, f64v, ""),
                             LLVMBuildAlloca(e->b, i64v, "")};
     LLVMValueRef wide = to_f64(e, x);
@@ -321,33 +349,8 @@ static void reduce_body(llfi_emit *e, LLVMValueRef f, LLVMTypeRef result)
     LLVMValueRef rp = LLVMBuildPhi(e->b, f64v, ""), qp = LLVMBuildPhi(e->b, i64v, "");
     LLVMAddIncoming(rp, (LLVMValueRef[]){r, r2}, (LLVMBasicBlockRef[]){entry, rare}, 2);
     LLVMAddIncoming(qp, (LLVMValueRef[]){q, q2}, (LLVMBasicBlockRef[]){entry, rare}, 2);
-    LLVMValueRef both = LLVMBuildInsertValue(e->b, LLVMGetPoison(result), rp, 0, "");
-    LLVMBuildRet(e->b, LLVMBuildInsertValue(e->b, both, qp, 1, ""));
-}
-
-/* A helper of the module, inlined by compile(): the branch stays out of sight of skeletons, whose loops have
- * one block. */
-static LLVMValueRef reduce_function(llfi_emit *e, LLVMTypeRef *type)
-{
-    char name[32];
-    (void)snprintf(name, sizeof name, "reduce.w%u", (unsigned)e->width);
-    LLVMTypeRef part[] = {llfi_emit_vec(e->f64, e->width), llfi_emit_vec(e->i64, e->width)};
-    LLVMTypeRef result = LLVMStructTypeInContext(e->lx, part, 2, false),
-                param = llfi_emit_vec(e->f32, e->width);
-    *type = LLVMFunctionType(result, &param, 1, false);
-    LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
-    if (f)
-        return f;
-    f = LLVMAddFunction(e->module, name, *type);
-    LLVMSetLinkage(f, LLVMInternalLinkage);
-    llfi_host_attributes(e->lx, e->target, f);
-    unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
-    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(e->lx, kind, 0));
-    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
-    reduce_body(e, f, result);
-    LLVMPositionBuilderAtEnd(e->b, back);
-    return f;
+    LLVMValueRef both = LLVMBuildInsertValue(e->b, LLVMGetPoison(reduced_type(e)), rp, 0, "");
+    return LLVMBuildInsertValue(e->b, both, qp, 1, "");
 }
 
 /* r and quadrant of x; sin and cos of one value share them. */
@@ -359,9 +362,7 @@ static void reduce(llfi_emit *e, LLVMValueRef x, LLVMValueRef out[2])
             memcpy(out, e->memo[i].result, sizeof e->memo[i].result);
             return;
         }
-    LLVMTypeRef type;
-    LLVMValueRef f = reduce_function(e, &type);
-    LLVMValueRef both = LLVMBuildCall2(e->b, type, f, &x, 1, "");
+    LLVMValueRef both = helper(e, "reduce", reduced_type(e), reduce_body, x);
     out[0] = LLVMBuildExtractValue(e->b, both, 0, "");
     out[1] = LLVMBuildExtractValue(e->b, both, 1, "");
     if (e->memos == LLFI_COUNT(e->memo))
@@ -391,15 +392,16 @@ static LLVMValueRef emit_sin_cos(llfi_emit *e, LLVMValueRef x, uint64_t ahead)
 
 LLVMValueRef llfi_host_f32(llfi_emit *e, llf_op op, LLVMValueRef x)
 {
+    LLVMTypeRef type = LLVMTypeOf(x);
     switch (op) {
-    case LLF_OP_EXP: return emit_exp(e, x);
-    case LLF_OP_EXP2: return emit_exp2(e, x);
-    case LLF_OP_LOG: return emit_log(e, x);
-    case LLF_OP_LOG1P: return emit_log1p(e, x);
-    case LLF_OP_TANH: return emit_tanh(e, x);
+    case LLF_OP_EXP: return helper(e, "exp", type, emit_exp, x);
+    case LLF_OP_EXP2: return helper(e, "exp2", type, emit_exp2, x);
+    case LLF_OP_LOG: return helper(e, "log", type, emit_log, x);
+    case LLF_OP_LOG1P: return helper(e, "log1p", type, emit_log1p, x);
+    case LLF_OP_TANH: return helper(e, "tanh", type, emit_tanh, x);
     case LLF_OP_SIN: return emit_sin_cos(e, x, 0);
     case LLF_OP_COS: return emit_sin_cos(e, x, 1);
-    case LLF_OP_ERF: return emit_erf(e, x);
+    case LLF_OP_ERF: return helper(e, "erf", type, emit_erf, x);
     case LLF_OP_RSQRT: return emit_rsqrt(e, x);
     default: e->status = llfi_fail(e->diag, LLF_E_INTERNAL, "host: op %d is no function", (int)op); return x;
     }
