@@ -1,0 +1,244 @@
+/* cases.c: which graphs to measure and what their head comments demand. It parses directives only, never the
+ * graph.
+ *
+ *   ; set N=67108864 M=8      extents of symbols           ; host N=1048576    the same on the CPU target
+ *   ; data x=normal lr=0.001  contents of inputs: normal abs_normal uniform specials zeros, or one number
+ *   ; expect kernels 2 -> 1   unfused -> fused, checked    ; expect transfers 5 -> 3
+ *
+ * Several may share a line, each after its own ';'. Other comments are prose. */
+#include "bench/bench.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+
+#define FILE_LIMIT ((size_t)1 << 28)
+
+static const llf_allocator *const mem = &llfi_malloc_allocator;
+
+typedef struct {
+    const char *at, *end;
+} cursor;
+
+static bool next_word(cursor *c, const char **word, size_t *bytes)
+{
+    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\r'))
+        c->at++;
+    *word = c->at;
+    while (c->at < c->end && *c->at != ' ' && *c->at != '\t' && *c->at != '\r')
+        c->at++;
+    *bytes = (size_t)(c->at - *word);
+    return *bytes > 0;
+}
+
+static bool word_is(const char *word, size_t bytes, const char *text)
+{
+    return strlen(text) == bytes && !memcmp(word, text, bytes);
+}
+
+static llf_status read_settings(llfi_diag *d, llfi_place at, cursor c, bench_setting *set, uint32_t *count,
+                                uint32_t max)
+{
+    const char *word;
+    size_t bytes;
+    while (next_word(&c, &word, &bytes)) {
+        const char *eq = memchr(word, '=', bytes);
+        if (!eq || eq == word || (size_t)(eq - word) >= BENCH_NAME)
+            return llfi_fail_at(d, LLF_E_PARSE, at, NULL, "'%.*s' is not SYMBOL=NUMBER", (int)bytes, word);
+        if (*count == max)
+            return llfi_fail_at(d, LLF_E_LIMIT, at, NULL, "more than %u settings", max);
+        bench_setting *s = &set[*count];
+        snprintf(s->name, sizeof s->name, "%.*s", (int)(eq - word), word);
+        if (!bench_parse_count(eq + 1, bytes - (size_t)(eq + 1 - word), &s->value))
+            return llfi_fail_at(d, LLF_E_PARSE, at, NULL, "'%.*s' is not SYMBOL=NUMBER", (int)bytes, word);
+        ++*count;
+    }
+    return LLF_OK;
+}
+
+static bool dist_find(const char *word, size_t bytes, bench_data *out)
+{
+    static const struct {
+        const char *name;
+        bench_dist dist;
+    } dist[] = {{"normal", BENCH_NORMAL},
+                {"abs_normal", BENCH_ABS_NORMAL},
+                {"uniform", BENCH_UNIFORM},
+                {"specials", BENCH_SPECIALS},
+                {"zeros", BENCH_ZEROS}};
+    for (size_t i = 0; i < LLFI_COUNT(dist); i++)
+        if (word_is(word, bytes, dist[i].name)) {
+            out->dist = dist[i].dist;
+            return true;
+        }
+    char number[64], *end;
+    if (bytes >= sizeof number)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)bytes, word);
+    out->dist = BENCH_VALUE;
+    out->value = strtod(number, &end);
+    return end != number && !*end;
+}
+
+static llf_status read_data(llfi_diag *d, llfi_place at, cursor c, bench_case *k)
+{
+    const char *word;
+    size_t bytes;
+    while (next_word(&c, &word, &bytes)) {
+        const char *eq = memchr(word, '=', bytes);
+        if (k->datas == BENCH_TENSORS)
+            return llfi_fail_at(d, LLF_E_LIMIT, at, NULL, "more than %u inputs described", BENCH_TENSORS);
+        bench_data *x = &k->data[k->datas];
+        if (!eq || eq == word || (size_t)(eq - word) >= BENCH_NAME ||
+            !dist_find(eq + 1, bytes - (size_t)(eq + 1 - word), x))
+            return llfi_fail_at(d, LLF_E_PARSE, at, NULL,
+                                "'%.*s' is not INPUT=normal|abs_normal|uniform|specials|zeros|NUMBER",
+                                (int)bytes, word);
+        snprintf(x->input, sizeof x->input, "%.*s", (int)(eq - word), word);
+        k->datas++;
+    }
+    return LLF_OK;
+}
+
+static bool read_u32(cursor *c, uint32_t *value)
+{
+    const char *word;
+    size_t bytes;
+    int64_t n;
+    if (!next_word(c, &word, &bytes) || !bench_parse_count(word, bytes, &n) || n > UINT32_MAX)
+        return false;
+    *value = (uint32_t)n;
+    return true;
+}
+
+static llf_status read_expect(llfi_diag *d, llfi_place at, cursor c, bench_case *k)
+{
+    const char *what, *word;
+    size_t bytes, arrow;
+    uint32_t n[2];
+    bool kernels = next_word(&c, &what, &bytes) && word_is(what, bytes, "kernels");
+    if ((!kernels && !word_is(what, bytes, "transfers")) || !read_u32(&c, &n[0]) ||
+        !next_word(&c, &word, &arrow) || !word_is(word, arrow, "->") || !read_u32(&c, &n[1]) ||
+        next_word(&c, &word, &arrow))
+        return llfi_fail_at(d, LLF_E_PARSE, at, NULL,
+                            "an expectation reads 'expect kernels|transfers N -> N'");
+    memcpy(kernels ? k->kernels : k->transfers, n, sizeof n);
+    *(kernels ? &k->expect_kernels : &k->expect_transfers) = true;
+    return LLF_OK;
+}
+
+/* One part of a comment line, after its ';'. */
+static llf_status read_directive(llfi_diag *d, llfi_place at, cursor c, bench_case *k)
+{
+    const char *word;
+    size_t bytes;
+    if (!next_word(&c, &word, &bytes))
+        return LLF_OK;
+    if (word_is(word, bytes, "set"))
+        return read_settings(d, at, c, k->set, &k->sets, LLFI_COUNT(k->set));
+    if (word_is(word, bytes, "host"))
+        return read_settings(d, at, c, k->host, &k->hosts, LLFI_COUNT(k->host));
+    if (word_is(word, bytes, "data"))
+        return read_data(d, at, c, k);
+    if (word_is(word, bytes, "expect"))
+        return read_expect(d, at, c, k);
+    return LLF_OK;
+}
+
+llf_status bench_case_read(llfi_diag *d, bench_case *k)
+{
+    const char *at = k->text, *end = k->text + k->bytes;
+    for (uint32_t line = 1; at < end; line++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        const char *semi = at;
+        while (semi < stop && (*semi == ' ' || *semi == '\t'))
+            semi++;
+        while (semi < stop && *semi == ';') {
+            const char *next = memchr(semi + 1, ';', (size_t)(stop - semi - 1));
+            next = next ? next : stop;
+            llfi_place place = {k->file, line, (uint32_t)(semi - at) + 1};
+            LLF_TRY(read_directive(d, place, (cursor){semi + 1, next}, k));
+            semi = next;
+        }
+        at = stop + 1;
+    }
+    return LLF_OK;
+}
+
+/* ---- the list */
+
+static char *copy_text(const char *text, size_t bytes)
+{
+    char *c = llfi_alloc(mem, bytes + 1);
+    if (c) {
+        memcpy(c, text, bytes);
+        c[bytes] = 0;
+    }
+    return c;
+}
+
+static llf_status add_case(llfi_diag *d, bench_cases *list, const char *name, const char *file, char *text,
+                           size_t bytes)
+{
+    char *path = copy_text(file, strlen(file));
+    if (!path || !llfi_vec_reserve(mem, list, 1)) {
+        llfi_free(mem, path, strlen(file) + 1);
+        llfi_free(mem, text, bytes + 1);
+        return llfi_nomem(d);
+    }
+    bench_case *k = &list->at[list->count++];
+    *k = (bench_case){.file = path, .text = text, .bytes = bytes};
+    snprintf(k->name, sizeof k->name, "%s", name);
+    return bench_case_read(d, k);
+}
+
+/* "dir/add_relu.llf" -> "add_relu" */
+static void base_name(const char *file, char *name, size_t size)
+{
+    const char *slash = strrchr(file, '/');
+    const char *base = slash ? slash + 1 : file;
+    const char *dot = strrchr(base, '.');
+    snprintf(name, size, "%.*s", dot && dot != base ? (int)(dot - base) : (int)strlen(base), base);
+}
+
+static bool matches(const bench_options *o, const char *name)
+{
+    return !o->pattern || strstr(name, o->pattern) || !fnmatch(o->pattern, name, 0);
+}
+
+llf_status bench_cases_load(llfi_diag *d, const bench_options *o, bench_cases *list)
+{
+    char name[BENCH_NAME], file[BENCH_NAME + 16];
+    for (uint32_t i = 0; i < o->files; i++) {
+        char *text;
+        size_t bytes;
+        base_name(o->file[i], name, sizeof name);
+        if (!matches(o, name))
+            continue;
+        LLF_TRY(llfi_read_file(mem, d, o->file[i], FILE_LIMIT, &text, &bytes));
+        LLF_TRY(add_case(d, list, name, o->file[i], text, bytes));
+    }
+    for (size_t i = 0; !o->files && i < bench_builtins_count; i++) {
+        const bench_builtin *b = &bench_builtins[i];
+        if (!matches(o, b->name))
+            continue;
+        snprintf(file, sizeof file, "builtin/%s.llf", b->name);
+        char *text = copy_text(b->text, b->bytes);
+        if (!text)
+            return llfi_nomem(d);
+        LLF_TRY(add_case(d, list, b->name, file, text, b->bytes));
+    }
+    if (!list->count)
+        return llfi_fail(d, LLF_E_ARG, "no case matches '%s'; see --list", o->pattern ? o->pattern : "");
+    return LLF_OK;
+}
+
+void bench_cases_free(bench_cases *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        llfi_free(mem, list->at[i].text, list->at[i].bytes + 1);
+        llfi_free(mem, list->at[i].file, strlen(list->at[i].file) + 1);
+    }
+    llfi_vec_free(mem, list);
+}

@@ -1,0 +1,264 @@
+/* count.c: kernels, transfers, bytes, operations and expectations of a row, from the plans alone. It must not
+ * measure anything but the ceiling it is asked for. */
+#include "bench/count.h"
+
+#include <math.h>
+
+static const llf_allocator *const mem = &llfi_malloc_allocator;
+
+void bench_row_init(bench_row *row, const bench_run *r, const bench_case *k, const char *heuristic)
+{
+    *row = (bench_row){.ok = true};
+    snprintf(row->case_name, sizeof row->case_name, "%s", k->name);
+    snprintf(row->heuristic, sizeof row->heuristic, "%s", heuristic);
+    snprintf(row->target, sizeof row->target, "%s", r->target);
+    snprintf(row->device, sizeof row->device, "%s", r->device->title);
+    row->speedup = row->gbps = row->tflops = row->ceiling_gbps = row->pct_of_ceiling = NAN;
+    row->launch_us = row->launch_us_bare = row->max_err = row->ms_openmp = NAN;
+}
+
+void bench_row_fault(bench_row *row, const char *fmt, ...)
+{
+    va_list args;
+    if (!row->ok)
+        return;
+    row->ok = false;
+    va_start(args, fmt);
+    vsnprintf(row->note, sizeof row->note, fmt, args);
+    va_end(args);
+}
+
+/* ---- symbols */
+
+static bool find_setting(const bench_setting *set, uint32_t count, const char *name, int64_t *value)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(set[i].name, name)) { /* the last one holds */
+            *value = set[i].value;
+            found = true;
+        }
+    return found;
+}
+
+llf_status bench_bind_symbols(bench_run *r, const bench_case *k, const llf_graph *g, const int64_t *sweep,
+                              int64_t *symbol)
+{
+    uint32_t count = llfi_dims_symbols(g->dims);
+    if (count > BENCH_SETS)
+        return llfi_fail(&r->cx->diag, LLF_E_LIMIT, "%s: more than %u symbols", k->file, BENCH_SETS);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = llfi_dims_symbol_name(g->dims, i);
+        if (sweep && !strcmp(name, r->opt->sweep_symbol))
+            symbol[i] = *sweep;
+        else if (!find_setting(r->opt->set, r->opt->sets, name, &symbol[i]) &&
+                 !(r->device && r->device->ops == &bench_host &&
+                   find_setting(k->host, k->hosts, name, &symbol[i])) &&
+                 !find_setting(k->set, k->sets, name, &symbol[i]))
+            return llfi_fail_at(&r->cx->diag, LLF_E_ARG, (llfi_place){k->file, 1, 1}, NULL,
+                                "symbol %s has no value; give --set %s=1Mi or a line '; set %s=1Mi'", name,
+                                name, name);
+    }
+    return LLF_OK;
+}
+
+/* ---- plans */
+
+/* Symbol values by the program's own order. */
+static bool program_symbols(const llf_program *p, const llf_graph *g, const int64_t *symbol, int64_t *out)
+{
+    for (uint32_t i = 0; i < llfi_dims_symbols(p->graph->dims) && i < BENCH_SETS; i++) {
+        const char *name = llfi_dims_symbol_name(p->graph->dims, i);
+        out[i] = -1;
+        for (uint32_t s = 0; s < llfi_dims_symbols(g->dims); s++)
+            if (!strcmp(llfi_dims_symbol_name(g->dims, s), name))
+                out[i] = symbol[s];
+    }
+    return llfi_dims_symbols(p->graph->dims) <= BENCH_SETS;
+}
+
+static uint32_t flops_of(llf_op op)
+{
+    switch (op) {
+    case LLF_OP_INPUT:
+    case LLF_OP_CONST:
+    case LLF_OP_COPY:
+    case LLF_OP_CAST:
+    case LLF_OP_WHERE: return 0; /* moves */
+    case LLF_OP_FMA: return 2;
+    default: return 1;
+    }
+}
+
+static double plan_flops(const llf_program *p, const int64_t *symbol)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < p->plan.kernels; k++)
+        for (uint32_t m = 0; m < p->plan.kernel[k].members; m++) {
+            llf_id id = p->plan.kernel[k].member[m];
+            llf_tensor t;
+            int64_t numel;
+            if (bench_shape(p->graph, id, symbol, &t, &numel))
+                sum += (double)numel * flops_of((llf_op)llfi_node_at(p->graph, id)->op);
+        }
+    return sum;
+}
+
+static void expect(const bench_run *r, const bench_case *k, bench_row *row)
+{
+    bool greedy = !strcmp(row->heuristic, "greedy"); /* expectations are of the default heuristic */
+    if (r->params[0])
+        return; /* other limits, other plans */
+    if (k->expect_kernels &&
+        (row->kernels_unfused != k->kernels[0] || (greedy && row->kernels_fused != k->kernels[1])))
+        bench_row_fault(row, "kernels %u -> %u, expected %u -> %u", row->kernels_unfused, row->kernels_fused,
+                        k->kernels[0], k->kernels[1]);
+    if (k->expect_transfers &&
+        (row->transfers_unfused != k->transfers[0] || (greedy && row->transfers_fused != k->transfers[1])))
+        bench_row_fault(row, "transfers %u -> %u, expected %u -> %u", row->transfers_unfused,
+                        row->transfers_fused, k->transfers[0], k->transfers[1]);
+}
+
+static void read_code(const bench_session *s, bench_row *row)
+{
+    const llf_program *p = s->program;
+    row->registers = row->spills = 0;
+    row->load_ms = s->loaded->load_ms;
+    row->start_ms = s->loaded->start_ms;
+    for (uint32_t i = 0; i < p->modules && s->loaded->info; i++) {
+        int registers = s->loaded->info[i].registers, local = s->loaded->info[i].local_bytes;
+        row->registers = registers > row->registers ? registers : row->registers;
+        row->spills = local > row->spills ? local : row->spills;
+    }
+    row->compile_ms = s->compile_ms;
+    row->passes_ms = p->phase.passes_ms;
+    row->plan_ms = p->phase.plan_ms;
+    row->lower_ms = p->phase.lower_ms;
+    row->opt_ms = p->phase.opt_ms;
+    row->emit_ms = p->phase.emit_ms;
+}
+
+static void name_symbols(const llf_graph *g, const int64_t *symbol, bench_row *row)
+{
+    row->symbols = 0;
+    for (uint32_t i = 0; i < llfi_dims_symbols(g->dims) && i < LLFI_COUNT(row->symbol); i++) {
+        snprintf(row->symbol[i], BENCH_NAME, "%s", llfi_dims_symbol_name(g->dims, i));
+        row->extent[i] = symbol[i];
+        row->symbols++;
+    }
+}
+
+/* No elements at all: nothing may be launched. */
+static bool is_empty(const llf_graph *g, const int64_t *symbol)
+{
+    for (uint32_t i = 0; i < g->outputs.count; i++) {
+        llf_tensor t;
+        int64_t numel;
+        if (bench_shape(g, g->outputs.at[i], symbol, &t, &numel) && numel)
+            return false;
+    }
+    return true;
+}
+
+llf_status bench_count(bench_run *r, const bench_case *k, const llf_graph *g, const int64_t *symbol,
+                       const bench_session *unfused, const bench_session *fused, bench_row *row)
+{
+    int64_t own[2][BENCH_SETS], bytes_min;
+    const llf_program *p[2] = {unfused->program, fused->program};
+    int64_t *bytes[2] = {&row->bytes_unfused, &row->bytes_fused};
+    uint32_t *transfers[2] = {&row->transfers_unfused, &row->transfers_fused};
+    llfi_arena scratch;
+    llfi_arena_init(&scratch, mem);
+    llf_status status = LLF_OK;
+    for (uint32_t i = 0; i < 2 && status == LLF_OK; i++) {
+        if (!program_symbols(p[i], g, symbol, own[i]))
+            status = llfi_fail(&r->cx->diag, LLF_E_LIMIT, "%s: too many symbols", k->file);
+        else
+            status = llfi_plan_bytes(p[i]->graph, &p[i]->plan, own[i], &scratch, bytes[i], transfers[i]);
+    }
+    llfi_arena_destroy(&scratch);
+    LLF_TRY(status);
+    bytes_min = llfi_graph_bytes_min(p[1]->graph, own[1]);
+    row->bytes_min = bytes_min;
+    row->nodes = (uint32_t)g->nodes.count;
+    row->kernels_unfused = p[0]->plan.kernels;
+    row->kernels_fused = p[1]->plan.kernels;
+    row->flops = plan_flops(p[1], own[1]);
+    snprintf(row->target, sizeof row->target, "%s", p[1]->target.name);
+    read_code(fused, row);
+    name_symbols(g, symbol, row);
+    uint32_t planned = is_empty(g, symbol) ? 0 : row->kernels_fused;
+    if (row->launches != planned)
+        bench_row_fault(row, "%.0f launches counted, the plan has %u", row->launches, planned);
+    expect(r, k, row);
+    return LLF_OK;
+}
+
+/* ---- ceiling */
+
+static int64_t tensor_bytes(const llf_program *p, llf_id id, const int64_t *symbol)
+{
+    llf_tensor t;
+    int64_t numel;
+    return bench_shape(p->graph, id, symbol, &t, &numel) ? numel * (int64_t)llfi_dtypes[t.dtype].bytes : 0;
+}
+
+/* The nearest mix that a hand-written kernel has. */
+static void clamp_mix(uint32_t *reads, uint32_t *writes)
+{
+    double scale = 1;
+    if (*reads > BENCH_MAX_READS)
+        scale = (double)BENCH_MAX_READS / *reads;
+    if (*writes * scale > BENCH_MAX_WRITES)
+        scale = (double)BENCH_MAX_WRITES / *writes;
+    if (scale == 1)
+        return;
+    uint32_t r = (uint32_t)lround(*reads * scale), w = (uint32_t)lround(*writes * scale);
+    *reads = *reads && !r ? 1 : r;
+    *writes = *writes && !w ? 1 : w;
+}
+
+static llf_status kernel_ceiling(bench_run *r, const llf_program *p, uint32_t k, const int64_t *symbol,
+                                 llfi_arena *scratch, double *ms)
+{
+    llf_id *read;
+    uint32_t reads, writes = 0, rows = 0;
+    int64_t bytes = 0, least = 64; /* rank-0 operands are no stream */
+    LLF_TRY(llfi_kernel_reads(p->graph, &p->plan, k, scratch, &read, &reads));
+    for (uint32_t i = 0; i < reads; i++) {
+        int64_t b = tensor_bytes(p, read[i], symbol);
+        bytes += b;
+        rows += b > least;
+    }
+    for (uint32_t i = 0; i < p->plan.kernel[k].stores; i++) {
+        int64_t b = tensor_bytes(p, p->plan.kernel[k].store[i], symbol);
+        bytes += b;
+        writes += b > least;
+    }
+    *ms = 0;
+    if (!rows && !writes)
+        return LLF_OK;
+    clamp_mix(&rows, &writes);
+    const bench_ceiling *c;
+    LLF_TRY(bench_ceiling_get(r->device, &r->ceilings, rows, writes, (size_t)bytes / (rows + writes), &c));
+    *ms = (double)bytes / c->gbps * 1e-6;
+    return LLF_OK;
+}
+
+llf_status bench_count_ceiling(bench_run *r, const bench_session *s, const llf_graph *g,
+                               const int64_t *symbol, double *ms)
+{
+    int64_t own[BENCH_SETS];
+    llfi_arena scratch;
+    llf_status status = LLF_OK;
+    *ms = 0;
+    program_symbols(s->program, g, symbol, own);
+    llfi_arena_init(&scratch, mem);
+    for (uint32_t k = 0; k < s->program->plan.kernels && status == LLF_OK; k++) {
+        double one;
+        status = kernel_ceiling(r, s->program, k, own, &scratch, &one);
+        *ms += one;
+    }
+    llfi_arena_destroy(&scratch);
+    return status;
+}

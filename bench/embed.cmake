@@ -1,0 +1,16 @@
+# Writes the .llf files in CASES as C arrays to OUT, in order of their names.
+list(SORT CASES)
+set(text "/* Generated from bench/cases. */\n#include \"bench/bench.h\"\n")
+set(rows "")
+foreach(file IN LISTS CASES)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} hex HEX)
+  string(LENGTH "${hex}" digits)
+  math(EXPR bytes "${digits} / 2")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," array "${hex}")
+  string(APPEND text "static const char case_${name}[] = {${array}0};\n")
+  string(APPEND rows "    {\"${name}\", case_${name}, ${bytes}},\n")
+endforeach()
+string(APPEND text "const bench_builtin bench_builtins[] = {\n${rows}};\n"
+       "const size_t bench_builtins_count = LLFI_COUNT(bench_builtins);\n")
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,18 @@
+# Writes the commit that is built to OUT, when it changed; "-dirty" where tracked files differ from it.
+set(hash unknown)
+find_program(GIT git)
+if(GIT)
+  execute_process(COMMAND ${GIT} -C ${SOURCE} describe --always --dirty --abbrev=12 --exclude=*
+                  OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
+  if(NOT failed)
+    set(hash ${found})
+  endif()
+endif()
+set(text "#include \"bench/bench.h\"\nconst char bench_git_hash[] = \"${hash}\";\n")
+set(before "")
+if(EXISTS ${OUT})
+  file(READ ${OUT} before)
+endif()
+if(NOT text STREQUAL before)
+  file(WRITE ${OUT} "${text}")
+endif()

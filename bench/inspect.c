@@ -1,0 +1,86 @@
+/* inspect.c: --explain and --emit: what was decided and what was generated, as text. Nothing is run. */
+#include "bench/bench.h"
+
+static llf_status compile(bench_run *r, const bench_case *k, const char *heuristic, llf_graph **g,
+                          llf_program **p)
+{
+    llf_options o = {.size = sizeof o,
+                     .target = r->target,
+                     .heuristic = heuristic,
+                     .set = r->params[0] ? r->params : NULL,
+                     .compile_threads = r->opt->threads};
+    LLF_TRY(llf_graph_parse(r->cx, k->text, k->bytes, k->file, g));
+    return llf_compile(r->cx, *g, &o, p);
+}
+
+static llf_status fuse_options(bench_run *r, const char *heuristic, const llf_program *p,
+                               llfi_fuse_options *o)
+{
+    llfi_fuse_options_default(o);
+    o->heuristic = llfi_heuristic_find(heuristic);
+    o->param_bytes = p->target.param_bytes;
+    return r->params[0] ? llfi_params_set(&r->cx->diag, &o->params, r->params) : LLF_OK;
+}
+
+static llf_status explain_one(bench_run *r, const bench_case *k, const char *heuristic, llfi_str *out)
+{
+    llf_graph *g = NULL;
+    llf_program *p = NULL;
+    llfi_fuse_options o;
+    llf_status status = compile(r, k, heuristic, &g, &p);
+    if (status == LLF_OK)
+        status = fuse_options(r, heuristic, p, &o);
+    if (status == LLF_OK) {
+        llfi_str_printf(out, "%s, heuristic %s, target %s\n", k->name, heuristic, p->target.name);
+        status = llfi_plan_explain(r->cx, p->graph, &p->plan, &o, out);
+        llfi_str_puts(out, "\n");
+    }
+    llf_program_destroy(p);
+    if (g)
+        llf_graph_destroy(g);
+    return status;
+}
+
+static llf_status emit_plan(bench_run *r, const llf_program *p, llfi_str *out)
+{
+    char *text;
+    size_t bytes;
+    LLF_TRY(llf_plan_export(r->cx, p, &text, &bytes));
+    llfi_str_add(out, text, bytes);
+    llf_text_free(r->cx, text, bytes);
+    return LLF_OK;
+}
+
+static llf_status emit_one(bench_run *r, const bench_case *k, const char *heuristic, llfi_str *out)
+{
+    llf_graph *g = NULL;
+    llf_program *p = NULL;
+    const char *stage = r->opt->emit;
+    llf_status status = compile(r, k, heuristic, &g, &p);
+    if (status == LLF_OK && !strcmp(stage, "plan"))
+        status = emit_plan(r, p, out);
+    else if (status == LLF_OK && !strcmp(stage, "ptx") && p->target.backend != &llfi_backend_nvptx)
+        status = llfi_fail(&r->cx->diag, LLF_E_ARG, "--emit ptx needs --target nvptx; %s has --emit asm",
+                           p->target.name);
+    else if (status == LLF_OK)
+        for (uint32_t i = 0; i < p->plan.kernels && status == LLF_OK; i++)
+            status = llfi_program_emit(r->cx, p, i, strcmp(stage, "ptx") ? stage : "asm", out);
+    llf_program_destroy(p);
+    if (g)
+        llf_graph_destroy(g);
+    return status;
+}
+
+llf_status bench_explain(bench_run *r, const bench_case *k, llfi_str *out)
+{
+    for (uint32_t i = 0; i < r->opt->heuristics; i++)
+        LLF_TRY(explain_one(r, k, r->opt->heuristic[i], out));
+    return LLF_OK;
+}
+
+llf_status bench_emit(bench_run *r, const bench_case *k, llfi_str *out)
+{
+    for (uint32_t i = 0; i < r->opt->heuristics; i++)
+        LLF_TRY(emit_one(r, k, r->opt->heuristic[i], out));
+    return LLF_OK;
+}

@@ -1,0 +1,76 @@
+/* session.c: from a graph to an execution that is bound and ready; the one place of llfuse-bench that drives
+ * the public API's compile, load, bind and prepare. */
+#include "bench/bench.h"
+
+#include "ir/float.h"
+
+static llf_status carry(bench_run *r, const llf_execution *e, llf_status status)
+{
+    if (status != LLF_OK && e) {
+        const llf_diagnostic *d = llf_execution_error(e);
+        return llfi_fail(&r->cx->diag, status, "%s",
+                         d && d->message[0] ? d->message : llf_status_text(status));
+    }
+    return status;
+}
+
+llf_status bench_session_open(bench_run *r, const llf_graph *g, const char *heuristic, bench_session *s)
+{
+    llf_options o = {.size = sizeof o,
+                     .target = r->target,
+                     .heuristic = heuristic,
+                     .set = r->params[0] ? r->params : NULL,
+                     .compile_threads = r->opt->threads};
+    *s = (bench_session){0};
+    double start = llfi_now_ms();
+    LLF_TRY(llf_compile(r->cx, g, &o, &s->program));
+    s->compile_ms = llfi_now_ms() - start;
+    LLF_TRY(llf_program_load(r->cx, s->program, r->device->load_arg, &s->loaded));
+    return llf_execution_create(r->cx, s->loaded, &s->execution);
+}
+
+void bench_session_close(bench_session *s)
+{
+    llf_execution_destroy(s->execution);
+    llf_loaded_destroy(s->loaded);
+    llf_program_destroy(s->program);
+    *s = (bench_session){0};
+}
+
+bool bench_shape(const llf_graph *g, llf_id id, const int64_t *symbol, llf_tensor *t, int64_t *numel)
+{
+    llfi_type type = llfi_type_of(g, id);
+    *t = (llf_tensor){.dtype = type.dtype, .rank = type.rank};
+    *numel = 1;
+    for (uint32_t i = 0; i < type.rank; i++)
+        if (!llfi_dim_eval(g->dims, type.dim[i], symbol, &t->shape[i]) ||
+            __builtin_mul_overflow(*numel, t->shape[i], numel))
+            return false;
+    int64_t bytes;
+    return !__builtin_mul_overflow(*numel, (int64_t)llfi_dtypes[type.dtype].bytes, &bytes);
+}
+
+double bench_scalar_value(const bench_case *k, const char *name)
+{
+    for (uint32_t i = 0; i < k->datas; i++)
+        if (k->data[i].dist == BENCH_VALUE && !strcmp(k->data[i].input, name))
+            return k->data[i].value;
+    return 1.0;
+}
+
+llf_status bench_session_bind(bench_run *r, const bench_session *s, llf_execution *e, const llf_graph *g,
+                              const int64_t *symbol, void *const *buffer)
+{
+    (void)s;
+    uint32_t inputs = llf_graph_inputs(g), outputs = llf_graph_outputs(g);
+    for (uint32_t i = 0; i < inputs + outputs; i++) {
+        llf_id id = i < inputs ? g->inputs.at[i] : g->outputs.at[i - inputs];
+        llf_tensor t;
+        int64_t numel;
+        if (!bench_shape(g, id, symbol, &t, &numel))
+            return llfi_fail(&r->cx->diag, LLF_E_LIMIT, "a tensor's size overflows");
+        t.data = buffer[i];
+        LLF_TRY(carry(r, e, llf_bind(e, i, &t)));
+    }
+    return carry(r, e, llf_prepare(e));
+}
