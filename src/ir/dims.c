@@ -5,7 +5,8 @@
  * away. Must not know of tensors. */
 #include "ir/dims.h"
 
-#define MAX_DEPTH 31u  /* of nested floordiv, min, max: at most two brackets each, so LLFI_MAX_NESTING holds \
+#define MAX_DEPTH                                                                                            \
+    31u                /* of nested floordiv, min, max: at most two brackets each, so LLFI_MAX_NESTING holds \
                         */
 #define MAX_TERMS 256u /* of one sum */
 #define MAX_FACTORS 64u /* of one product */
@@ -32,6 +33,7 @@ struct llfi_dims {
     LLFI_VEC(uint32_t) symbol; /* offsets into text */
     LLFI_VEC(char) text;
     llfi_map interned, symbols;
+    bool nomem;
 };
 
 /* A sum being made. */
@@ -164,8 +166,10 @@ static llfi_dim intern(llfi_dims *d, kind k, const int64_t *word, uint32_t count
     }
     llfi_dim id = (llfi_dim)d->rec.count;
     if (id == LLFI_DIM_NONE || !llfi_vec_reserve(&d->mem, &d->rec, 1) ||
-        !llfi_vec_reserve(&d->mem, &d->pool, count) || !llfi_map_add(&d->mem, &d->interned, r.hash, id))
+        !llfi_vec_reserve(&d->mem, &d->pool, count) || !llfi_map_add(&d->mem, &d->interned, r.hash, id)) {
+        d->nomem = true;
         return LLFI_DIM_NONE;
+    }
     r.at = (uint32_t)d->pool.count;
     memcpy(d->pool.at + d->pool.count, word, count * sizeof *word);
     d->pool.count += count;
@@ -458,6 +462,13 @@ bool llfi_dim_is_symbol(const llfi_dims *d, llfi_dim id, uint32_t *symbol)
 uint32_t llfi_dims_count(const llfi_dims *d)
 {
     return (uint32_t)d->rec.count;
+}
+
+bool llfi_dims_nomem(llfi_dims *d)
+{
+    bool was = d->nomem;
+    d->nomem = false;
+    return was;
 }
 
 static bool eval_two(const llfi_dims *d, kind k, const int64_t *w, const int64_t *symbol, int64_t *value)

@@ -34,6 +34,8 @@ bool llfi_dim_is_symbol(const llfi_dims *, llfi_dim, uint32_t *symbol);
 bool llfi_dim_eval(const llfi_dims *, llfi_dim, const int64_t *symbol, int64_t *value);
 uint64_t llfi_dim_hash(const llfi_dims *, llfi_dim); /* of structure and symbol names: the same in every graph */
 uint32_t llfi_dims_count(const llfi_dims *);         /* ids below it are dims */
+/* True once after a LLFI_DIM_NONE that was out of memory. */
+bool llfi_dims_nomem(llfi_dims *);
 void llfi_dim_print(const llfi_dims *, llfi_dim, llfi_str *); /* parses back to the same id */
 
 #endif

@@ -1,0 +1,579 @@
+/* parse.c: `.llf` text to a graph, in one pass and linear time; the grammar is docs/ir.md.
+ *
+ *   text      = { "; set NAME=..." | "; data NAME=..." | comment } graph
+ *   graph     = "graph" "@" name "(" [ input { "," input } ] ")" "{" line { line } "}"
+ *   input     = "%" name ":" ( "scalar" dtype | dtype "[" [ dim { "," dim } ] "]" )
+ *   line      = "%" name "=" op operand { "," operand } { "," attribute "=" word } [ "!" labels ]
+ *             | "ret" operand { "," operand }
+ *   operand   = "%" name | literal [ ":" dtype ]
+ *
+ * Names are letters, digits, '_', '.', '-', at most LLFI_MAX_NAME bytes; purely numeric ones are not kept.
+ * Stops at the first error. Must not judge types: infer.c does. */
+#include "ir/parse.h"
+
+#define MAX_OPERANDS 3
+
+typedef struct {
+    llfi_word word;
+    llf_id id;      /* LLF_NONE: a literal */
+    bool has_dtype; /* of a literal: suffix given */
+    llf_dtype dtype;
+} operand;
+
+typedef struct {
+    operand at[MAX_OPERANDS];
+    uint32_t count; /* may be over MAX_OPERANDS: the message tells it */
+} operands;
+
+/* ---- values ------------------------------------------------------------------------------------------- */
+
+static const llfi_value *find_value(const llfi_parser *p, const llfi_word *w, uint64_t hash)
+{
+    size_t cursor = 0;
+    for (uint32_t i; (i = llfi_map_next(&p->names, hash, &cursor)) != UINT32_MAX;) {
+        const llfi_value *v = &p->values.at[i];
+        if (v->name.bytes == w->bytes && memcmp(v->name.text, w->text, w->bytes) == 0)
+            return v;
+    }
+    return NULL;
+}
+
+static llf_status check_new(const llfi_parser *p, const llfi_word *w)
+{
+    const llfi_value *v = find_value(p, w, llfi_hash(0, w->text, w->bytes));
+    if (!v)
+        return LLF_OK;
+    return llfi_fail_at(p->lex.diag, LLF_E_GRAPH, w->place, NULL,
+                        "duplicate name %%%.*s, first defined at line %u", (int)w->bytes, w->text,
+                        v->name.place.line);
+}
+
+static llf_status define(llfi_parser *p, const llfi_word *w, llf_id id)
+{
+    const llf_allocator *mem = &p->g->cx->mem;
+    uint32_t i = (uint32_t)p->values.count;
+    if (!llfi_vec_reserve(mem, &p->values, 1) ||
+        !llfi_map_add(mem, &p->names, llfi_hash(0, w->text, w->bytes), i))
+        return llfi_nomem(p->lex.diag);
+    p->values.at[p->values.count++] = (llfi_value){*w, id};
+    return LLF_OK;
+}
+
+/* Offset of a name that is kept, 0 for a purely numeric one. */
+static llf_status keep_name(llfi_parser *p, const llfi_word *w, uint32_t *name)
+{
+    bool numeric = true;
+    for (uint32_t i = 0; i < w->bytes; i++)
+        numeric &= w->text[i] >= '0' && w->text[i] <= '9';
+    *name = numeric ? 0 : llfi_name_add(p->g, w->text, w->bytes);
+    return *name == UINT32_MAX ? llfi_nomem(p->lex.diag) : LLF_OK;
+}
+
+/* ---- operands -------------------------------------------------------------------------------------------
+ */
+
+static llf_status parse_operand(llfi_parser *p, const char *op, operand *o)
+{
+    llfi_lex *x = &p->lex;
+    *o = (operand){.id = LLF_NONE};
+    if (llfi_lex_peek(x) == '%') {
+        LLF_TRY(llfi_lex_name(x, '%', "a value", &o->word));
+        const llfi_value *v = find_value(p, &o->word, llfi_hash(0, o->word.text, o->word.bytes));
+        if (!v)
+            return llfi_fail_at(x->diag, LLF_E_GRAPH, o->word.place, op, "undefined value %%%.*s",
+                                (int)o->word.bytes, o->word.text);
+        o->id = v->id;
+        return LLF_OK;
+    }
+    llfi_place at = llfi_lex_place(x);
+    char c = llfi_lex_peek(x);
+    llfi_found found = llfi_lex_found(x);
+    bool ok = llfi_lex_literal(x, &o->word);
+    if (ok && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_')) {
+        static const char *const words[] = {"inf", "nan", "true", "false"};
+        ok = false;
+        for (size_t i = 0; i < LLFI_COUNT(words); i++)
+            ok |= strlen(words[i]) == o->word.bytes && memcmp(words[i], o->word.text, o->word.bytes) == 0;
+    }
+    if (!ok)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, at, op,
+                            "%s: expected an operand (%%value or literal), found %s", op, found.text);
+    if (llfi_lex_accept(x, ':')) {
+        LLF_TRY(llfi_parse_dtype(p, &o->dtype));
+        o->has_dtype = true;
+    }
+    return LLF_OK;
+}
+
+static llf_status make_literal(llfi_parser *p, const char *op, operand *o)
+{
+    uint64_t bits;
+    int cut = o->word.bytes > 40 ? 40 : (int)o->word.bytes;
+    if (!o->has_dtype)
+        return llfi_fail_at(p->lex.diag, LLF_E_TYPE, o->word.place, op,
+                            "%s: literal %.*s has no partner to take its dtype from: write %.*s:f32", op, cut,
+                            o->word.text, cut, o->word.text);
+    LLF_TRY(llfi_literal_parse(p->lex.diag, o->word.place, o->dtype, o->word.text, o->word.bytes, &bits));
+    o->id = llfi_build_const(p->g, o->dtype, bits);
+    if (o->id == LLF_NONE)
+        return p->g->poisoned;
+    p->g->nodes.at[o->id].line = o->word.place.line;
+    p->g->nodes.at[o->id].col = o->word.place.col;
+    return LLF_OK;
+}
+
+/* A literal without a dtype takes that of a value, else of a literal, whose letter is the same; b is bool. */
+static void take_dtypes(const llfi_parser *p, const char *sig, operands *list)
+{
+    operand *o = list->at;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (o[i].id != LLF_NONE || o[i].has_dtype)
+            continue;
+        if (sig[i] == 'b') {
+            o[i].dtype = LLF_BOOL;
+            o[i].has_dtype = true;
+            continue;
+        }
+        for (uint32_t pass = 0; pass < 2 && !o[i].has_dtype && sig[i] == 't'; pass++) {
+            for (uint32_t j = 0; j < list->count && !o[i].has_dtype; j++) {
+                bool value = o[j].id != LLF_NONE;
+                if (j == i || sig[j] != 't' || value != (pass == 0) || (!value && !o[j].has_dtype))
+                    continue;
+                o[i].dtype = value ? llfi_dtype_of(p->g, o[j].id) : o[j].dtype;
+                o[i].has_dtype = true;
+            }
+        }
+    }
+}
+
+/* ---- attributes -----------------------------------------------------------------------------------------
+ */
+
+static llf_status bad_word(llfi_parser *p, const llfi_op_info *o, const llfi_word *name, const char *found)
+{
+    if (o->attr == LLFI_ATTR_NONE)
+        return llfi_fail_at(p->lex.diag, LLF_E_PARSE, name->place, o->name,
+                            "%s: unknown attribute %s; it takes none", o->name, found);
+    return llfi_fail_at(p->lex.diag, LLF_E_PARSE, name->place, o->name,
+                        "%s: unknown attribute %s; it takes %s", o->name, found, llfi_attr_name(o->attr));
+}
+
+static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_word *name, const char *found,
+                             bool *given, uint64_t *attr)
+{
+    llfi_lex *x = &p->lex;
+    const char *legal = llfi_attr_name(o->attr);
+    if (strlen(legal) != name->bytes || memcmp(legal, name->text, name->bytes) != 0)
+        return bad_word(p, o, name, found);
+    if (*given)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, name->place, o->name, "%s: attribute %s stands twice",
+                            o->name, legal);
+    *given = true;
+    llfi_lex_spaces(x);
+    if (o->attr == LLFI_ATTR_DTYPE) {
+        llf_dtype dtype;
+        LLF_TRY(llfi_parse_dtype(p, &dtype));
+        *attr = (uint64_t)dtype;
+        return LLF_OK;
+    }
+    llfi_word value;
+    llfi_place at = llfi_lex_place(x);
+    llfi_found what = llfi_lex_found(x);
+    if (llfi_lex_word(x, &value) && llfi_attr_word(o->attr, value.text, value.bytes, attr))
+        return LLF_OK;
+    return llfi_fail_at(x->diag, LLF_E_PARSE, at, o->name, "%s: %s is %s; legal: %s", o->name, legal,
+                        what.text, llfi_attr_legal(o->attr));
+}
+
+/* ---- lines ----------------------------------------------------------------------------------------------
+ */
+
+static uint32_t edit_distance(const char *a, size_t n, const char *b, size_t m)
+{
+    uint32_t row[32];
+    for (uint32_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t diagonal = row[0];
+        row[0] = (uint32_t)i + 1;
+        for (size_t j = 0; j < m; j++) {
+            uint32_t best = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            best = row[j + 1] + 1 < best ? row[j + 1] + 1 : best;
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            row[j + 1] = best;
+        }
+    }
+    return row[m];
+}
+
+static llf_status unknown_op(llfi_parser *p, const llfi_word *w)
+{
+    const char *near = NULL;
+    uint32_t best = 3;
+    for (size_t i = 0; i < LLF_OPS && w->bytes < 24; i++) {
+        const char *name = llfi_ops[i].name;
+        if (llfi_ops[i].cls == LLFI_CLASS_LEAF || strlen(name) > 31)
+            continue;
+        uint32_t d = edit_distance(w->text, w->bytes, name, strlen(name));
+        if (d < best && d < w->bytes) {
+            best = d;
+            near = name;
+        }
+    }
+    int cut = w->bytes > 40 ? 40 : (int)w->bytes;
+    if (near)
+        return llfi_fail_at(p->lex.diag, LLF_E_PARSE, w->place, NULL, "unknown op '%.*s'; did you mean '%s'?",
+                            cut, w->text, near);
+    return llfi_fail_at(p->lex.diag, LLF_E_PARSE, w->place, NULL, "unknown op '%.*s'", cut, w->text);
+}
+
+static llf_status end_of_line(llfi_parser *p, const char *behind)
+{
+    llfi_lex *x = &p->lex;
+    llfi_lex_spaces(x);
+    char c = llfi_lex_peek(x);
+    if (c == '\n' || c == '}' || x->at == x->end)
+        return LLF_OK;
+    return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), NULL,
+                        "expected ',' or the end of the line %s, found %s", behind, llfi_lex_found(x).text);
+}
+
+/* operand { "," operand } { "," attribute=word } */
+static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, operands *list, bool *given,
+                                  uint64_t *attr)
+{
+    llfi_lex *x = &p->lex;
+    bool attrs = false;
+    do {
+        llfi_lex_spaces(x);
+        llfi_lex before = *x;
+        llfi_found found = llfi_lex_found(x);
+        llfi_word name;
+        if (llfi_lex_word(x, &name)) {
+            llfi_lex_spaces(x);
+            if (llfi_lex_accept(x, '=')) {
+                LLF_TRY(parse_attr(p, o, &name, found.text, given, attr));
+                attrs = true;
+                llfi_lex_spaces(x);
+                continue;
+            }
+            *x = before;
+        }
+        if (attrs)
+            return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), o->name,
+                                "%s: operands stand before attributes", o->name);
+        operand one;
+        LLF_TRY(parse_operand(p, o->name, &one));
+        if (list->count < MAX_OPERANDS)
+            list->at[list->count] = one;
+        list->count++;
+        llfi_lex_spaces(x);
+    } while (llfi_lex_accept(x, ','));
+    return LLF_OK;
+}
+
+/* !k0,k2 */
+static llf_status parse_labels(llfi_parser *p, llf_id id)
+{
+    llfi_lex *x = &p->lex;
+    llfi_lex_spaces(x);
+    llfi_place at = llfi_lex_place(x);
+    if (!llfi_lex_accept(x, '!'))
+        return LLF_OK;
+    const char *text = x->at;
+    while (x->at < x->end &&
+           ((*x->at >= 'a' && *x->at <= 'z') || (*x->at >= '0' && *x->at <= '9') || *x->at == ','))
+        x->at++;
+    size_t bytes = (size_t)(x->at - text);
+    if (bytes == 0 || bytes > LLFI_MAX_NAME)
+        return llfi_fail_at(x->diag, bytes ? LLF_E_LIMIT : LLF_E_PARSE, at, NULL,
+                            "labels are written !k0,k2, at most %u bytes", LLFI_MAX_NAME);
+    llfi_label label = {id, llfi_name_add(p->g, text, bytes)};
+    if (label.text == UINT32_MAX || !llfi_vec_reserve(&p->g->cx->mem, &p->g->labels, 1))
+        return llfi_nomem(x->diag);
+    p->g->labels.at[p->g->labels.count++] = label;
+    return LLF_OK;
+}
+
+static llf_status build_node(llfi_parser *p, llf_op op, llfi_place at, operands *list, uint64_t attr,
+                             llf_id *id)
+{
+    const llfi_op_info *o = &llfi_ops[op];
+    if (list->count != o->arity)
+        return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name, "%s takes %u operand%s, not %u", o->name,
+                            o->arity, o->arity == 1 ? "" : "s", list->count);
+    take_dtypes(p, o->sig, list);
+    llf_id arg[MAX_OPERANDS];
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->at[i].id == LLF_NONE)
+            LLF_TRY(make_literal(p, o->name, &list->at[i]));
+        arg[i] = list->at[i].id;
+    }
+    *id = llfi_build(p->g, op, arg, attr, UINT32_MAX, at);
+    return *id == LLF_NONE ? p->g->poisoned : LLF_OK;
+}
+
+/* %name = op ... */
+static llf_status parse_node(llfi_parser *p)
+{
+    llfi_lex *x = &p->lex;
+    llfi_word name, word;
+    LLF_TRY(llfi_lex_name(x, '%', "a value", &name));
+    LLF_TRY(check_new(p, &name));
+    llfi_lex_spaces(x);
+    if (llfi_lex_peek(x) == ',')
+        return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), NULL, "every op has one result");
+    LLF_TRY(llfi_lex_expect(x, '=', "behind the value's name"));
+    llfi_lex_spaces(x);
+    llf_op op = LLF_OP_INPUT;
+    if (!llfi_lex_word(x, &word))
+        return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), NULL, "expected an op, found %s",
+                            llfi_lex_found(x).text);
+    if (!llfi_op_find(word.text, word.bytes, &op))
+        return unknown_op(p, &word);
+    const llfi_op_info *o = &llfi_ops[op];
+    if (o->cls == LLFI_CLASS_LEAF)
+        return llfi_fail_at(
+            x->diag, LLF_E_PARSE, word.place, o->name, "'%s' is not written as a line: %s", o->name,
+            op == LLF_OP_INPUT ? "inputs stand in the graph's brackets" : "literals stand as operands");
+    operands list = {.count = 0};
+    bool given = false;
+    uint64_t attr = 0;
+    llf_id id;
+    LLF_TRY(parse_arguments(p, o, &list, &given, &attr));
+    if (o->attr == LLFI_ATTR_DTYPE && !given)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, word.place, o->name, "%s needs the attribute %s=", o->name,
+                            llfi_attr_name(o->attr));
+    LLF_TRY(build_node(p, op, word.place, &list, attr, &id));
+    uint32_t kept;
+    LLF_TRY(keep_name(p, &name, &kept));
+    p->g->nodes.at[id].name = kept;
+    LLF_TRY(define(p, &name, id));
+    LLF_TRY(parse_labels(p, id));
+    return end_of_line(p, "behind an op");
+}
+
+static llf_status parse_ret(llfi_parser *p, llfi_place at)
+{
+    llfi_lex *x = &p->lex;
+    llfi_lex_spaces(x);
+    char c = llfi_lex_peek(x);
+    if (c == '\n' || c == '}' || c == 0)
+        return llfi_fail_at(x->diag, LLF_E_GRAPH, at, "ret", "ret needs at least one value");
+    do {
+        llfi_lex_spaces(x);
+        operand o;
+        LLF_TRY(parse_operand(p, "ret", &o));
+        if (o.id == LLF_NONE)
+            LLF_TRY(make_literal(p, "ret", &o));
+        LLF_TRY(llf_output(p->g, o.id));
+        llfi_lex_spaces(x);
+    } while (llfi_lex_accept(x, ','));
+    return end_of_line(p, "behind ret");
+}
+
+static llf_status parse_body(llfi_parser *p)
+{
+    llfi_lex *x = &p->lex;
+    for (bool ret = false;;) {
+        llfi_lex_lines(x);
+        llfi_place at = llfi_lex_place(x);
+        char c = llfi_lex_peek(x);
+        llfi_word w;
+        if (c == 0)
+            return llfi_fail_at(x->diag, LLF_E_PARSE, at, NULL,
+                                ret ? "the text ends before the graph's '}'"
+                                    : "the text ends before ret and '}'");
+        if (c == '}' && !ret)
+            return llfi_fail_at(x->diag, LLF_E_GRAPH, at, NULL, "the graph has no ret");
+        if (llfi_lex_accept(x, '}'))
+            return LLF_OK;
+        if (ret)
+            return llfi_fail_at(x->diag, LLF_E_PARSE, at, NULL,
+                                "nothing but '}' may stand behind ret, found %s", llfi_lex_found(x).text);
+        llfi_found found = llfi_lex_found(x);
+        if (c == '%') {
+            LLF_TRY(parse_node(p));
+        } else if (llfi_lex_word(x, &w) && w.bytes == 3 && memcmp(w.text, "ret", 3) == 0) {
+            LLF_TRY(parse_ret(p, at));
+            ret = true;
+        } else {
+            return llfi_fail_at(x->diag, LLF_E_PARSE, at, NULL,
+                                "expected '%%name = op ...', ret or '}', found %s", found.text);
+        }
+    }
+}
+
+/* ---- the graph ------------------------------------------------------------------------------------------
+ */
+
+static llf_status parse_input(llfi_parser *p)
+{
+    llfi_lex *x = &p->lex;
+    llfi_word w;
+    bool scalar;
+    uint32_t type, name;
+    LLF_TRY(llfi_lex_name(x, '%', "an input", &w));
+    LLF_TRY(check_new(p, &w));
+    llfi_lex_lines(x);
+    LLF_TRY(llfi_lex_expect(x, ':', "and a type behind an input's name"));
+    LLF_TRY(llfi_parse_type(p, &scalar, &type));
+    LLF_TRY(keep_name(p, &w, &name));
+    llf_id id = llfi_build_input(p->g, type, scalar, name, w.place);
+    if (id == LLF_NONE)
+        return p->g->poisoned;
+    return define(p, &w, id);
+}
+
+static llf_status parse_signature(llfi_parser *p)
+{
+    llfi_lex *x = &p->lex;
+    llfi_lex_lines(x);
+    LLF_TRY(llfi_lex_expect(x, '(', "behind the graph's name"));
+    llfi_lex_lines(x);
+    while (llfi_lex_peek(x) != ')') {
+        LLF_TRY(parse_input(p));
+        llfi_lex_lines(x);
+        if (!llfi_lex_accept(x, ','))
+            break;
+        llfi_lex_lines(x);
+    }
+    LLF_TRY(llfi_lex_expect(x, ')', "or ',' behind an input"));
+    llfi_lex_lines(x);
+    return llfi_lex_expect(x, '{', "before the graph's lines");
+}
+
+/* "set NAME=..." or "data NAME=...": anything else behind ';' is prose. */
+static bool is_directive(const char *p, const char *end)
+{
+    size_t word = end - p > 4 && memcmp(p, "set ", 4) == 0    ? 4
+                  : end - p > 5 && memcmp(p, "data ", 5) == 0 ? 5
+                                                              : 0;
+    if (!word)
+        return false;
+    for (p += word; p < end && *p == ' '; p++) {
+    }
+    const char *name = p;
+    while (p < end && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+                       *p == '_' || *p == '.' || *p == '-' || *p == '%'))
+        p++;
+    return p > name && p < end && *p == '=';
+}
+
+/* Keeps the directives of one comment line; `p` stands on its ';'. */
+static llf_status keep_directives(llfi_parser *p, const char *at, const char *end)
+{
+    while (at < end) {
+        at++;
+        const char *stop = memchr(at, ';', (size_t)(end - at));
+        stop = stop ? stop : end;
+        const char *first = at, *last = stop;
+        while (first < last && (*first == ' ' || *first == '\t'))
+            first++;
+        while (last > first && (last[-1] == ' ' || last[-1] == '\t' || last[-1] == '\r'))
+            last--;
+        at = stop;
+        if (!is_directive(first, last))
+            continue;
+        uint32_t text = llfi_name_add(p->g, first, (size_t)(last - first));
+        if (text == UINT32_MAX || !llfi_vec_reserve(&p->g->cx->mem, &p->g->directives, 1))
+            return llfi_nomem(p->lex.diag);
+        p->g->directives.at[p->g->directives.count++] = text;
+    }
+    return LLF_OK;
+}
+
+static llf_status parse_head(llfi_parser *p)
+{
+    llfi_lex *x = &p->lex;
+    for (;;) {
+        while (x->at < x->end && (*x->at == ' ' || *x->at == '\t' || *x->at == '\r'))
+            x->at++;
+        char c = llfi_lex_peek(x);
+        if (c == ';') {
+            const char *end = memchr(x->at, '\n', (size_t)(x->end - x->at));
+            LLF_TRY(keep_directives(p, x->at, end ? end : x->end));
+        } else if (c != '\n') {
+            break;
+        }
+        llfi_lex_spaces(x);
+        if (llfi_lex_accept(x, '\n')) {
+            x->line++;
+            x->line_start = x->at;
+        }
+    }
+    llfi_word w, name;
+    llfi_place at = llfi_lex_place(x);
+    llfi_found found = llfi_lex_found(x);
+    if (x->at == x->end)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, at, NULL,
+                            "no graph: the text is empty or holds only comments");
+    if (!llfi_lex_word(x, &w) || w.bytes != 5 || memcmp(w.text, "graph", 5) != 0)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, at, NULL, "expected 'graph @name(...) {', found %s",
+                            found.text);
+    llfi_lex_lines(x);
+    LLF_TRY(llfi_lex_name(x, '@', "the graph's name", &name));
+    p->g->name = llfi_name_add(p->g, name.text, name.bytes);
+    return p->g->name == UINT32_MAX ? llfi_nomem(x->diag) : LLF_OK;
+}
+
+static llf_status parse_graph(llfi_parser *p)
+{
+    llfi_lex *x = &p->lex;
+    LLF_TRY(parse_head(p));
+    LLF_TRY(parse_signature(p));
+    LLF_TRY(parse_body(p));
+    llfi_lex_lines(x);
+    if (x->at == x->end)
+        return LLF_OK;
+    llfi_place at = llfi_lex_place(x);
+    llfi_found found = llfi_lex_found(x);
+    llfi_word w;
+    if (llfi_lex_word(x, &w) && w.bytes == 5 && memcmp(w.text, "graph", 5) == 0)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, at, NULL, "a second graph: a file holds one");
+    return llfi_fail_at(x->diag, LLF_E_PARSE, at, NULL, "nothing may stand behind the graph's '}', found %s",
+                        found.text);
+}
+
+static bool set_file(llf_graph *g, const char *file)
+{
+    size_t size = strlen(file) + 1;
+    g->file = llfi_alloc(&g->cx->mem, size);
+    if (g->file)
+        memcpy(g->file, file, size);
+    return g->file != NULL;
+}
+
+llf_status llfi_parse(llf_context *cx, const char *text, size_t bytes, const char *file, llf_graph **out)
+{
+    *out = NULL;
+    if (!file || !*file)
+        file = "<text>";
+    llfi_parser p = {.nesting = 0};
+    LLF_TRY(llfi_lex_begin(&p.lex, &cx->diag, bytes ? text : "", bytes, file));
+    p.g = llf_graph_create(cx, "main");
+    if (!p.g)
+        return LLF_E_NOMEM;
+    llf_status status = set_file(p.g, file) ? LLF_OK : llfi_nomem(&cx->diag);
+    if (status == LLF_OK) {
+        p.lex.file = p.g->file;
+        status = parse_graph(&p);
+    }
+    llfi_vec_free(&cx->mem, &p.values);
+    llfi_map_free(&cx->mem, &p.names);
+    if (status != LLF_OK)
+        llf_graph_destroy(p.g);
+    else
+        *out = p.g;
+    return status;
+}
+
+llf_status llf_graph_parse(llf_context *cx, const char *text, size_t bytes, const char *file, llf_graph **out)
+{
+    if (!cx)
+        return LLF_E_ARG;
+    if (!out || (!text && bytes))
+        return llfi_fail(&cx->diag, LLF_E_ARG, "llf_graph_parse: an argument is NULL");
+    return llfi_parse(cx, text, bytes, file, out);
+}

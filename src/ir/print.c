@@ -1,0 +1,219 @@
+/* print.c: the graph as `.llf` text that parses back. Values without a name are numbered in order; of values
+ * that share a name the first keeps it and the others become name_1, name_2, ... Literals stand inline. Must
+ * not change the graph. */
+#include "ir/ir.h"
+
+/* What stands for a value: a number, a name, or a name with a suffix. */
+typedef struct {
+    uint32_t name;   /* 0: `number` alone */
+    uint32_t number; /* suffix when not 0 */
+} label;
+
+typedef struct {
+    const llf_graph *g;
+    llfi_str *s;
+    label *label;
+    uint32_t *next; /* by the node that owns a name: last suffix given */
+    llfi_map owner; /* name offset -> node */
+    uint32_t numbered;
+} printer;
+
+static bool name_taken(const llf_graph *g, const char *text, size_t bytes)
+{
+    size_t cursor = 0;
+    for (uint32_t at; (at = llfi_map_next(&g->name_map, llfi_hash(0, text, bytes), &cursor)) != UINT32_MAX;) {
+        if (strcmp(g->names.at + at, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* name_<k> that is no name of the graph. Two bases never give the same text, since the last '_' splits it. */
+static void make_suffix(printer *p, llf_id id, uint32_t name, llf_id owner)
+{
+    char text[LLFI_MAX_NAME + 16];
+    for (;;) {
+        uint32_t k = ++p->next[owner];
+        int n = snprintf(text, sizeof text, "%s_%u", llfi_name(p->g, name), k);
+        if (n > (int)LLFI_MAX_NAME) {
+            p->label[id] = (label){0, p->numbered++};
+            return;
+        }
+        if (!name_taken(p->g, text, (size_t)n)) {
+            p->label[id] = (label){name, k};
+            return;
+        }
+    }
+}
+
+static bool claim(printer *p, llf_id id)
+{
+    uint32_t name = llfi_node_at(p->g, id)->name;
+    if (name == 0) {
+        p->label[id] = (label){0, p->numbered++};
+        return true;
+    }
+    uint64_t hash = llfi_hash_u64(0, name);
+    size_t cursor = 0;
+    for (llf_id owner; (owner = llfi_map_next(&p->owner, hash, &cursor)) != UINT32_MAX;) {
+        if (llfi_node_at(p->g, owner)->name == name) {
+            make_suffix(p, id, name, owner);
+            return true;
+        }
+    }
+    p->label[id] = (label){name, 0};
+    return llfi_map_add(&p->g->cx->mem, &p->owner, hash, id);
+}
+
+static bool claim_all(printer *p)
+{
+    const llf_graph *g = p->g;
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        if (!claim(p, g->inputs.at[i]))
+            return false;
+    }
+    for (llf_id id = 0; id < g->nodes.count; id++) {
+        uint16_t op = g->nodes.at[id].op;
+        if (op != LLF_OP_INPUT && op != LLF_OP_CONST && !claim(p, id))
+            return false;
+    }
+    return true;
+}
+
+static void print_value(printer *p, llf_id id)
+{
+    label l = p->label[id];
+    llfi_str_puts(p->s, "%");
+    if (l.name)
+        llfi_str_puts(p->s, llfi_name(p->g, l.name));
+    if (!l.name)
+        llfi_str_printf(p->s, "%u", l.number);
+    else if (l.number)
+        llfi_str_printf(p->s, "_%u", l.number);
+}
+
+static void print_operand(printer *p, llf_id id, bool suffix)
+{
+    const llfi_node *n = llfi_node_at(p->g, id);
+    if (n->op != LLF_OP_CONST) {
+        print_value(p, id);
+        return;
+    }
+    llf_dtype dtype = llfi_dtype_of(p->g, id);
+    llfi_literal_print(dtype, n->attr, p->s);
+    if (suffix)
+        llfi_str_printf(p->s, ":%s", llf_dtype_name(dtype));
+}
+
+/* A literal needs no dtype when the signature fixes it or a value of the same letter stands beside it. */
+static bool needs_suffix(const llf_graph *g, const llfi_node *n, uint32_t at)
+{
+    const char *sig = llfi_ops[n->op].sig;
+    if (sig[at] == 'b')
+        return false;
+    for (uint32_t i = 0; i < n->arity && sig[at] == 't'; i++) {
+        if (sig[i] == 't' && llfi_node_at(g, n->arg[i])->op != LLF_OP_CONST)
+            return false;
+    }
+    return true;
+}
+
+static void print_attr(printer *p, const llfi_node *n)
+{
+    llfi_attr_id attr = llfi_ops[n->op].attr;
+    if (attr == LLFI_ATTR_NONE)
+        return;
+    if (attr == LLFI_ATTR_DTYPE) {
+        llfi_str_printf(p->s, ", %s=%s", llfi_attr_name(attr), llf_dtype_name((llf_dtype)n->attr));
+        return;
+    }
+    size_t bytes;
+    const char *word = llfi_attr_word_text(attr, n->attr, &bytes);
+    if (n->attr != 0 && word)
+        llfi_str_printf(p->s, ", %s=%.*s", llfi_attr_name(attr), (int)bytes, word);
+}
+
+static void print_node(printer *p, llf_id id)
+{
+    const llfi_node *n = llfi_node_at(p->g, id);
+    llfi_str_puts(p->s, "  ");
+    print_value(p, id);
+    llfi_str_puts(p->s, " = ");
+    llfi_str_puts(p->s, llfi_ops[n->op].name);
+    for (uint32_t i = 0; i < n->arity; i++) {
+        llfi_str_puts(p->s, i ? ", " : " ");
+        print_operand(p, n->arg[i], needs_suffix(p->g, n, i));
+    }
+    print_attr(p, n);
+}
+
+static void print_signature(printer *p)
+{
+    const llf_graph *g = p->g;
+    for (size_t i = 0; i < g->directives.count; i++)
+        llfi_str_printf(p->s, "; %s\n", llfi_name(g, g->directives.at[i]));
+    llfi_str_printf(p->s, "graph @%s(", llfi_name(g, g->name));
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        llf_id id = g->inputs.at[i];
+        llfi_str_puts(p->s, i ? ", " : "");
+        print_value(p, id);
+        llfi_str_puts(p->s, ": ");
+        if (llfi_node_at(g, id)->scalar)
+            llfi_str_printf(p->s, "scalar %s", llf_dtype_name(llfi_dtype_of(g, id)));
+        else
+            llfi_type_print(g, llfi_node_at(g, id)->type, p->s);
+    }
+    llfi_str_puts(p->s, ") {\n");
+}
+
+llf_status llfi_print(const llf_graph *g, llfi_str *s, llfi_label_fn *labels, void *user)
+{
+    const llf_allocator *mem = &g->cx->mem;
+    size_t n = g->nodes.count;
+    printer p = {.g = g, .s = s};
+    p.label = llfi_alloc(mem, n * sizeof *p.label);
+    p.next = llfi_alloc_zero(mem, n * sizeof *p.next);
+    bool ok = p.label && p.next && claim_all(&p);
+    if (ok) {
+        print_signature(&p);
+        for (llf_id id = 0; id < n; id++) {
+            if (g->nodes.at[id].op == LLF_OP_INPUT || g->nodes.at[id].op == LLF_OP_CONST)
+                continue;
+            print_node(&p, id);
+            if (labels)
+                labels(user, id, s);
+            llfi_str_puts(s, "\n");
+        }
+        if (g->outputs.count)
+            llfi_str_puts(s, "  ret ");
+        for (size_t i = 0; i < g->outputs.count; i++) {
+            llfi_str_puts(s, i ? ", " : "");
+            print_operand(&p, g->outputs.at[i], true);
+        }
+        llfi_str_puts(s, g->outputs.count ? "\n}\n" : "}\n");
+    }
+    llfi_map_free(mem, &p.owner);
+    llfi_free(mem, p.next, n * sizeof *p.next);
+    llfi_free(mem, p.label, n * sizeof *p.label);
+    return ok && !s->failed ? LLF_OK : llfi_nomem(&g->cx->diag);
+}
+
+llf_status llf_graph_print(llf_context *cx, const llf_graph *g, char **text, size_t *bytes)
+{
+    if (!cx)
+        return LLF_E_ARG;
+    if (!g || !text || !bytes)
+        return llfi_fail(&cx->diag, LLF_E_ARG, "llf_graph_print: an argument is NULL");
+    llfi_str s;
+    llfi_str_init(&s, &cx->mem);
+    llf_status status = llfi_print(g, &s, NULL, NULL);
+    /* llf_text_free is told the length without the NUL, so the block must be exactly one longer. */
+    char *exact = status == LLF_OK ? llfi_resize(&cx->mem, s.at, s.cap, s.len + 1) : NULL;
+    if (exact) {
+        *text = exact;
+        *bytes = s.len;
+        return LLF_OK;
+    }
+    llfi_str_free(&s);
+    return status == LLF_OK || cx != g->cx ? llfi_nomem(&cx->diag) : status;
+}

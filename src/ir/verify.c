@@ -1,0 +1,138 @@
+/* verify.c: every invariant of ir.h, checked in one walk. Must not repair anything, and trusts nothing: pools
+ * are bounds-checked before they are read. */
+#include "ir/ir.h"
+
+static llf_status bad(const llf_graph *g, llf_id id, const char *what)
+{
+    const llfi_node *n = llfi_node_at(g, id);
+    const char *op = n->op < LLF_OPS ? llfi_ops[n->op].name : "?";
+    return llfi_fail_at(&g->cx->diag, LLF_E_GRAPH, llfi_place_of(g, id), op, "node %u (%s): %s", id, op,
+                        what);
+}
+
+static bool name_ok(const llf_graph *g, uint32_t name)
+{
+    if (name == 0)
+        return true;
+    return name < g->names.count && g->names.at[name - 1] == 0 &&
+           llfi_name_valid(llfi_name(g, name), strlen(llfi_name(g, name)));
+}
+
+static bool type_ok(const llf_graph *g, uint32_t type)
+{
+    if ((size_t)type + 2 > g->types.count)
+        return false;
+    const uint32_t *t = g->types.at + type;
+    if (t[0] >= LLF_DTYPES || t[1] > LLFI_RANK || (size_t)type + 2 + t[1] > g->types.count)
+        return false;
+    for (uint32_t i = 0; i < t[1]; i++) {
+        if (t[2 + i] >= llfi_dims_count(g->dims))
+            return false;
+    }
+    return true;
+}
+
+static llf_status check_leaf(const llf_graph *g, llf_id id, const llfi_node *n)
+{
+    llfi_type t = llfi_type_at(g, n->type);
+    if (n->origin != UINT32_MAX)
+        return bad(g, id, "a leaf has an origin");
+    if (n->op == LLF_OP_INPUT)
+        return n->attr               ? bad(g, id, "an input has an attribute")
+               : n->scalar && t.rank ? bad(g, id, "a scalar is not of rank 0")
+                                     : LLF_OK;
+    if (n->scalar)
+        return bad(g, id, "scalar stands on an op that is no input");
+    if (t.rank)
+        return bad(g, id, "a literal is not of rank 0");
+    unsigned width = 8u * llfi_dtypes[t.dtype].bytes;
+    if ((width < 64 && n->attr >> width) || (t.dtype == LLF_BOOL && n->attr > 1))
+        return bad(g, id, "a literal's bits do not fit its dtype");
+    return LLF_OK;
+}
+
+static llf_status check_op(const llf_graph *g, llf_id id, const llfi_node *n)
+{
+    const llfi_op_info *o = &llfi_ops[n->op];
+    size_t bytes;
+    if (n->scalar)
+        return bad(g, id, "scalar stands on an op that is no input");
+    if (n->origin >= g->origin.count || g->origin.at[n->origin] >= LLF_OPS)
+        return bad(g, id, "its origin is out of range");
+    bool attr = o->attr == LLFI_ATTR_NONE    ? n->attr == 0
+                : o->attr == LLFI_ATTR_DTYPE ? n->attr < LLF_DTYPES
+                                             : llfi_attr_word_text(o->attr, n->attr, &bytes) != NULL;
+    if (!attr)
+        return bad(g, id, "its attribute is out of range");
+    llf_dtype dtype;
+    llf_id like;
+    LLF_TRY(llfi_infer_rule(g, (llf_op)n->op, n->arg, n->attr, llfi_place_of(g, id), &dtype, &like));
+    llfi_type is = llfi_type_at(g, n->type), want = llfi_type_of(g, like);
+    if (is.dtype != dtype || is.rank != want.rank ||
+        (is.rank && memcmp(is.dim, want.dim, is.rank * sizeof *is.dim) != 0))
+        return bad(g, id, "its type is not what its operands give");
+    return LLF_OK;
+}
+
+static llf_status check_node(const llf_graph *g, llf_id id)
+{
+    const llfi_node *n = llfi_node_at(g, id);
+    if (n->op >= LLF_OPS)
+        return bad(g, id, "no such op");
+    if (n->arity != llfi_ops[n->op].arity)
+        return bad(g, id, "wrong number of operands");
+    if (!type_ok(g, n->type))
+        return bad(g, id, "its type is out of range");
+    if (!name_ok(g, n->name))
+        return bad(g, id, "its name is invalid");
+    for (uint32_t i = 0; i < n->arity; i++) {
+        if (n->arg[i] >= id)
+            return bad(g, id, "an operand does not stand before it");
+    }
+    return llfi_ops[n->op].cls == LLFI_CLASS_LEAF ? check_leaf(g, id, n) : check_op(g, id, n);
+}
+
+/* Every INPUT node stands in the signature exactly once. */
+static llf_status check_inputs(const llf_graph *g, uint32_t inputs)
+{
+    llfi_diag *d = &g->cx->diag;
+    if (inputs != g->inputs.count)
+        return llfi_fail(d, LLF_E_GRAPH, "%u input nodes, but %zu in the signature", inputs, g->inputs.count);
+    size_t size = g->nodes.count;
+    uint8_t *seen = llfi_alloc_zero(&g->cx->mem, size);
+    if (!seen)
+        return llfi_nomem(d);
+    llf_status status = LLF_OK;
+    for (size_t i = 0; i < g->inputs.count && status == LLF_OK; i++) {
+        llf_id id = g->inputs.at[i];
+        if (id >= size || g->nodes.at[id].op != LLF_OP_INPUT || seen[id]++)
+            status =
+                llfi_fail(d, LLF_E_GRAPH, "input %zu of the signature is no input node, or stands twice", i);
+    }
+    llfi_free(&g->cx->mem, seen, size);
+    return status;
+}
+
+llf_status llfi_verify(const llf_graph *g)
+{
+    llfi_diag *d = &g->cx->diag;
+    if (g->poisoned != LLF_OK)
+        return llfi_fail(d, g->poisoned, "the graph is poisoned by an earlier failure: %s", d->message);
+    if (g->nodes.count > LLFI_MAX_NODES)
+        return llfi_fail(d, LLF_E_LIMIT, "more than the limit of %u nodes", LLFI_MAX_NODES);
+    if (g->name == 0 || !name_ok(g, g->name))
+        return llfi_fail(d, LLF_E_GRAPH, "the graph's name is invalid");
+    uint32_t inputs = 0;
+    for (llf_id id = 0; id < g->nodes.count; id++) {
+        LLF_TRY(check_node(g, id));
+        inputs += g->nodes.at[id].op == LLF_OP_INPUT;
+    }
+    LLF_TRY(check_inputs(g, inputs));
+    if (g->outputs.count == 0)
+        return llfi_fail(d, LLF_E_GRAPH, "the graph has no output");
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        if (g->outputs.at[i] >= g->nodes.count)
+            return llfi_fail(d, LLF_E_GRAPH, "output %zu is no node", i);
+    }
+    return LLF_OK;
+}
