@@ -19,6 +19,7 @@ typedef LLVMValueRef host_jit_make(llfi_emit *, const LLVMValueRef *arg, void *u
 typedef struct {
     llf_dtype in, out;
     uint32_t inputs, width;
+    bool scalars; /* inputs are SCALAR arguments: one value for all points */
     host_jit_make *make;
     void *user;
 } host_jit_kernel;
@@ -57,6 +58,10 @@ static inline void host_jit_loop(llfi_site *site, const host_jit_kernel *k)
     LLVMPositionBuilderAtEnd(e->b, body);
     LLVMValueRef i = LLVMBuildPhi(e->b, e->i64, ""), arg[HOST_JIT_INPUTS];
     for (uint32_t a = 0; a < k->inputs; a++) {
+        if (k->scalars) {
+            arg[a] = llfi_emit_splat(e, site->arg[a], k->width);
+            continue;
+        }
         LLVMValueRef at = LLVMBuildGEP2(e->b, llfi_emit_mem_type(e, k->in, 1), site->arg[a], &i, 1, "");
         LLVMValueRef v = LLVMBuildLoad2(e->b, llfi_emit_mem_type(e, k->in, k->width), at, "");
         LLVMSetAlignment(v, 1);
@@ -79,7 +84,8 @@ static inline llf_status host_jit_compile(host_jit *j, const llfi_target *t, con
     llfi_arena_init(&arena, &llfi_malloc_allocator);
     llfi_arg args[HOST_JIT_INPUTS + 1];
     for (uint32_t i = 0; i <= k->inputs; i++)
-        args[i] = (llfi_arg){.kind = LLFI_ARG_BUFFER, .dtype = i < k->inputs ? k->in : k->out};
+        args[i] = (llfi_arg){.kind = k->scalars && i < k->inputs ? LLFI_ARG_SCALAR : LLFI_ARG_BUFFER,
+                             .dtype = i < k->inputs ? k->in : k->out};
     llfi_schedule schedule = {.arg = args, .args = k->inputs + 1, .width = k->width};
     LLVMContextRef lx = LLVMContextCreate();
     llfi_site site = {.schedule = &schedule, .name = "kernel", .arena = &arena};
