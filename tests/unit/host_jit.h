@@ -71,8 +71,9 @@ static inline void host_jit_loop(llfi_site *site, const host_jit_kernel *k)
     LLVMValueRef at = LLVMBuildGEP2(e->b, llfi_emit_mem_type(e, k->out, 1), site->arg[k->inputs], &i, 1, "");
     LLVMSetAlignment(LLVMBuildStore(e->b, out, at), 1);
     LLVMValueRef next = LLVMBuildAdd(e->b, i, LLVMConstInt(e->i64, k->width, false), "");
+    LLVMBasicBlockRef last = LLVMGetInsertBlock(e->b); /* `make` may have left the body's first block */
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, site->range[1], ""), body, done);
-    LLVMAddIncoming(i, (LLVMValueRef[]){site->range[0], next}, (LLVMBasicBlockRef[]){entry, body}, 2);
+    LLVMAddIncoming(i, (LLVMValueRef[]){site->range[0], next}, (LLVMBasicBlockRef[]){entry, last}, 2);
     LLVMPositionBuilderAtEnd(e->b, done);
     LLVMBuildRetVoid(e->b);
 }
