@@ -1,0 +1,268 @@
+/* explain.c: a plan for people: each kernel, what it reads and writes, and why its neighbours were not taken,
+ * judged anew from the plan by legal.c and the heuristic. It changes nothing. Cost: linear in the plan and
+ * its edges; at most SHOWN neighbours a kernel are judged. */
+#include "fuse/fuse.h"
+
+#define SHOWN 8u
+
+typedef enum { PRODUCER, CONSUMER, SIBLING } relation;
+
+typedef struct {
+    const llf_graph *g;
+    const llfi_plan *p;
+    const llfi_fuse_options *o;
+    llfi_fuse_view view;
+    llfi_arena *arena;
+    uint32_t *store;  /* by node: kernel that stores it, plus 1 */
+    uint32_t *first;  /* by node + 1: where its readers start in `reader` */
+    uint32_t *reader; /* kernels that read a buffer, by node */
+    uint32_t *met;    /* by kernel: last kernel that met it, plus 1 */
+    uint32_t *mark;   /* by node: last union that counted it */
+    uint32_t stamp;
+    llf_id **read; /* by kernel: buffers read */
+    uint32_t *reads;
+} explain;
+
+/* ---- what is where */
+
+static llf_status index_readers(explain *x)
+{
+    size_t n = x->g->nodes.count, total = 0;
+    for (uint32_t k = 0; k < x->p->kernels; k++) {
+        LLF_TRY(llfi_kernel_reads(x->g, x->p, k, x->arena, &x->read[k], &x->reads[k]));
+        for (uint32_t i = 0; i < x->reads[k]; i++, total++)
+            x->first[x->read[k][i] + 2]++;
+        for (uint32_t i = 0; i < x->p->kernel[k].stores; i++)
+            x->store[x->p->kernel[k].store[i]] = k + 1;
+    }
+    x->reader = llfi_arena_alloc(x->arena, (total + 1) * sizeof *x->reader);
+    if (!x->reader)
+        return LLF_E_NOMEM;
+    for (size_t i = 2; i < n + 2; i++)
+        x->first[i] += x->first[i - 1];
+    for (uint32_t k = 0; k < x->p->kernels; k++)
+        for (uint32_t i = 0; i < x->reads[k]; i++)
+            x->reader[x->first[x->read[k][i] + 1]++] = k;
+    return LLF_OK;
+}
+
+static llf_status prepare(explain *x)
+{
+    size_t n = x->g->nodes.count + 2, k = (size_t)x->p->kernels + 1;
+    x->view = (llfi_fuse_view){.g = x->g, .options = x->o};
+    x->view.role = llfi_arena_alloc(x->arena, n);
+    x->view.output = llfi_arena_alloc(x->arena, n);
+    x->view.users = llfi_arena_alloc(x->arena, n * sizeof *x->view.users);
+    x->store = llfi_arena_alloc(x->arena, n * sizeof *x->store);
+    x->first = llfi_arena_alloc(x->arena, n * sizeof *x->first);
+    x->mark = llfi_arena_alloc(x->arena, n * sizeof *x->mark);
+    x->met = llfi_arena_alloc(x->arena, k * sizeof *x->met);
+    x->read = llfi_arena_alloc(x->arena, k * sizeof *x->read);
+    x->reads = llfi_arena_alloc(x->arena, k * sizeof *x->reads);
+    if (!x->view.role || !x->view.output || !x->view.users || !x->store || !x->first || !x->mark || !x->met ||
+        !x->read || !x->reads)
+        return LLF_E_NOMEM;
+    for (size_t i = 0; i < x->g->outputs.count; i++)
+        x->view.output[x->g->outputs.at[i]] = true;
+    for (size_t i = 0; i < x->g->nodes.count; i++) {
+        const llfi_node *node = &x->g->nodes.at[i];
+        x->view.role[i] =
+            (uint8_t)(llfi_ops[node->op].cls == LLFI_CLASS_LEAF ? LLFI_ROLE_LEAF : LLFI_ROLE_OWN);
+        for (uint32_t a = 0; a < node->arity; a++)
+            x->view.users[node->arg[a]]++;
+    }
+    return index_readers(x);
+}
+
+/* ---- why not */
+
+static bool fresh(explain *x, llf_id id)
+{
+    if (x->mark[id] == x->stamp)
+        return false;
+    x->mark[id] = x->stamp;
+    return true;
+}
+
+/* Size of two kernels as one. */
+static llfi_fuse_size both(explain *x, uint32_t a, uint32_t b)
+{
+    llfi_fuse_size s = {0};
+    const uint32_t pair[2] = {a, b};
+    x->stamp++;
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t m = 0; m < x->p->kernel[pair[i]].members; m++) {
+            llf_id id = x->p->kernel[pair[i]].member[m];
+            if (fresh(x, id)) {
+                s.nodes++;
+                s.cost += llfi_legal_cost(x->g, id);
+            }
+        }
+    for (uint32_t i = 0; i < 2; i++) {
+        s.stores += x->p->kernel[pair[i]].stores; /* at most: some may become internal */
+        for (uint32_t r = 0; r < x->reads[pair[i]]; r++)
+            s.reads += fresh(x, x->read[pair[i]][r]);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t m = 0; m < x->p->kernel[pair[i]].members; m++) {
+            const llfi_node *n = llfi_node_at(x->g, x->p->kernel[pair[i]].member[m]);
+            for (uint32_t k = 0; k < n->arity; k++) {
+                const llfi_node *q = llfi_node_at(x->g, n->arg[k]);
+                s.scalars += q->op == LLF_OP_INPUT && q->scalar && fresh(x, n->arg[k]);
+            }
+        }
+    return s;
+}
+
+/* Does a kernel between the two read from one and feed the other? */
+static bool between(const explain *x, uint32_t a, uint32_t b)
+{
+    uint32_t lo = a < b ? a : b, hi = a < b ? b : a, looked = 0;
+    for (uint32_t i = 0; i < x->p->kernel[lo].stores; i++) {
+        llf_id v = x->p->kernel[lo].store[i];
+        for (uint32_t r = x->first[v]; r < x->first[v + 1] && looked < 64; r++) {
+            uint32_t c = x->reader[r];
+            for (uint32_t j = 0; c > lo && c < hi && j < x->reads[hi] && looked < 4096; j++, looked++)
+                if (x->store[x->read[hi][j]] == c + 1)
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* `a` and `b` are the nodes through which the kernels meet. */
+static llfi_fuse_why why_apart(explain *x, uint32_t ka, uint32_t kb, llf_id a, llf_id b)
+{
+    if (x->o->heuristic->score(&x->view, a, b) < 0)
+        return LLFI_WHY_HEURISTIC;
+    if (!llfi_legal_space(x->g, x->p->kernel[ka].store[0], x->p->kernel[kb].store[0]))
+        return LLFI_WHY_SPACE;
+    llfi_fuse_size s = both(x, ka, kb);
+    llfi_fuse_why why = llfi_legal_size(x->o, &s);
+    if (why != LLFI_WHY_FUSED)
+        return why;
+    return between(x, ka, kb) ? LLFI_WHY_CYCLE : LLFI_WHY_ORDER;
+}
+
+/* First member of kernel `k` that has `operand`, or its first. */
+static llf_id user_in(const explain *x, uint32_t k, llf_id operand)
+{
+    const llfi_kernel *kn = &x->p->kernel[k];
+    for (uint32_t m = 0; m < kn->members; m++) {
+        const llfi_node *n = llfi_node_at(x->g, kn->member[m]);
+        for (uint32_t a = 0; a < n->arity; a++)
+            if (n->arg[a] == operand)
+                return kn->member[m];
+    }
+    return kn->store[0];
+}
+
+/* One neighbour `j` of kernel `k`, met through the buffer `via`. */
+static void neighbour(explain *x, uint32_t k, uint32_t j, relation rel, llf_id via, uint32_t *shown,
+                      llfi_str *s)
+{
+    static const char *const text[] = {"producer", "consumer", "sibling"};
+    if (j == k || x->met[j] == k + 1)
+        return;
+    x->met[j] = k + 1;
+    if ((*shown)++ >= SHOWN)
+        return;
+    llf_id mine = rel == CONSUMER ? via : user_in(x, k, via),
+           other = rel == PRODUCER ? via : user_in(x, j, via);
+    llf_id a = rel == CONSUMER ? mine : other, b = rel == CONSUMER ? other : mine;
+    if (rel == SIBLING && a > b) {
+        a = mine;
+        b = other;
+    }
+    llfi_str_printf(s, "  not with k%u (%s): %s\n", j, text[rel], llfi_why_text(why_apart(x, k, j, a, b)));
+}
+
+static void neighbours(explain *x, uint32_t k, llfi_str *s)
+{
+    uint32_t shown = 0, scanned = 0;
+    const llfi_kernel *kn = &x->p->kernel[k];
+    for (uint32_t i = 0; i < x->reads[k]; i++)
+        if (x->store[x->read[k][i]])
+            neighbour(x, k, x->store[x->read[k][i]] - 1, PRODUCER, x->read[k][i], &shown, s);
+    for (uint32_t i = 0; i < kn->stores; i++)
+        for (uint32_t r = x->first[kn->store[i]]; r < x->first[kn->store[i] + 1] && scanned < 256;
+             r++, scanned++)
+            neighbour(x, k, x->reader[r], CONSUMER, kn->store[i], &shown, s);
+    scanned = 0;
+    for (uint32_t i = 0; i < x->reads[k]; i++)
+        for (uint32_t r = x->first[x->read[k][i]]; r < x->first[x->read[k][i] + 1] && scanned < 256;
+             r++, scanned++)
+            neighbour(x, k, x->reader[r], SIBLING, x->read[k][i], &shown, s);
+    if (shown > SHOWN)
+        llfi_str_printf(s, "  and %u more neighbours\n", shown - SHOWN);
+}
+
+/* ---- the text */
+
+/* "2 x f32[N], bf16[N]" of ids, equal types counted together in order of appearance. */
+static void types(const explain *x, const llf_id *id, uint32_t n, llfi_str *s)
+{
+    uint32_t type[SHOWN], count[SHOWN], kinds = 0, rest = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t t = llfi_node_at(x->g, id[i])->type, at = 0;
+        while (at < kinds && type[at] != t)
+            at++;
+        if (at == SHOWN) {
+            rest++;
+            continue;
+        }
+        if (at == kinds) {
+            type[kinds] = t;
+            count[kinds++] = 0;
+        }
+        count[at]++;
+    }
+    for (uint32_t i = 0; i < kinds; i++) {
+        llfi_str_puts(s, i ? ", " : "");
+        if (count[i] > 1)
+            llfi_str_printf(s, "%u x ", count[i]);
+        llfi_type_print(x->g, type[i], s);
+    }
+    if (rest)
+        llfi_str_printf(s, " and %u more", rest);
+    if (!n)
+        llfi_str_puts(s, "nothing");
+}
+
+static void one(explain *x, uint32_t k, llfi_str *s)
+{
+    const llfi_kernel *kn = &x->p->kernel[k];
+    llfi_str_printf(s, "k%u: ", k);
+    for (uint32_t m = 0; m < kn->members && m < 10; m++)
+        llfi_str_printf(s, "%s%s", m ? " " : "", llfi_ops[llfi_node_at(x->g, kn->member[m])->op].name);
+    llfi_str_printf(s, "%s\n  %u node%s over ", kn->members > 10 ? " ..." : "", kn->members,
+                    kn->members > 1 ? "s" : "");
+    llfi_type_print(x->g, kn->space, s);
+    uint64_t cost = 0;
+    for (uint32_t m = 0; m < kn->members; m++)
+        cost += llfi_legal_cost(x->g, kn->member[m]);
+    llfi_str_printf(s, ", about %llu instructions an element\n  reads ", (unsigned long long)cost);
+    types(x, x->read[k], x->reads[k], s);
+    llfi_str_puts(s, "; writes ");
+    types(x, kn->store, kn->stores, s);
+    llfi_str_puts(s, "\n");
+    neighbours(x, k, s);
+}
+
+llf_status llfi_plan_explain(llf_context *cx, const llf_graph *g, const llfi_plan *p,
+                             const llfi_fuse_options *options, llfi_str *s)
+{
+    llfi_arena arena;
+    llfi_arena_init(&arena, &cx->mem);
+    llfi_fuse_options o = *options;
+    if (!o.heuristic)
+        o.heuristic = llfi_heuristic_find("greedy");
+    explain x = {.g = g, .p = p, .o = &o, .arena = &arena};
+    llf_status st = prepare(&x);
+    for (uint32_t k = 0; st == LLF_OK && k < p->kernels; k++)
+        one(&x, k, s);
+    if (st == LLF_OK && s->failed)
+        st = LLF_E_NOMEM;
+    llfi_arena_destroy(&arena);
+    return st == LLF_E_NOMEM ? llfi_nomem(&cx->diag) : st;
+}
