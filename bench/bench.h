@@ -63,7 +63,7 @@ typedef struct {
     char *file; /* what diagnostics call it */
     char *text;
     size_t bytes;
-    bench_setting set[16], host[16]; /* `; set`, and `; host`: instead, on the CPU target */
+    bench_setting set[16], host[16]; /* `; set`, and `; set.host`: instead, on the CPU target */
     uint32_t sets, hosts;
     bench_data data[BENCH_TENSORS];
     uint32_t datas;

@@ -1,7 +1,7 @@
 /* cases.c: which graphs to measure and what their head comments demand. It parses directives only, never the
  * graph.
  *
- *   ; set N=67108864 M=8      extents of symbols           ; host N=1048576    the same on the CPU target
+ *   ; set N=67108864 M=8      extents of symbols           ; set.host N=1048576  the same on the CPU target
  *   ; data x=normal lr=0.001  contents of inputs: normal abs_normal uniform specials zeros, or one number
  *   ; expect kernels 2 -> 1   unfused -> fused, checked    ; expect transfers 5 -> 3
  *
@@ -136,7 +136,7 @@ static llf_status read_directive(llfi_diag *d, llfi_place at, cursor c, bench_ca
         return LLF_OK;
     if (word_is(word, bytes, "set"))
         return read_settings(d, at, c, k->set, &k->sets, LLFI_COUNT(k->set));
-    if (word_is(word, bytes, "host"))
+    if (word_is(word, bytes, "set.host"))
         return read_settings(d, at, c, k->host, &k->hosts, LLFI_COUNT(k->host));
     if (word_is(word, bytes, "data"))
         return read_data(d, at, c, k);

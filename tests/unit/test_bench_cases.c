@@ -27,7 +27,7 @@ static void directives_are_read(void **state)
     bench_case k;
     assert_int_equal(read_text("; Prose; set nothing here but this is: see below\n"
                                "; set N=64Mi M=3   ; data x=uniform lr=0.25\n"
-                               "  ;host N=1e3\n"
+                               "  ;set.host N=1e3\n"
                                "; expect kernels 2 -> 1\r\n; expect transfers 5 -> 3\n"
                                "graph @x(%a: f32[N]) { ; set Q=1 is a comment of another kind\n",
                                &k),
@@ -35,7 +35,7 @@ static void directives_are_read(void **state)
     assert_non_null(strstr(diag.message, "f.llf:1:"));
     assert_int_equal(read_text("; Prose, and more of it\n"
                                "; set N=64Mi M=3   ; data x=uniform lr=0.25\n"
-                               "  ;host N=1e3\n"
+                               "  ;set.host N=1e3\n"
                                "; expect kernels 2 -> 1\r\n; expect transfers 5 -> 3\n"
                                "graph @x(%a: f32[N]) {\n",
                                &k),
