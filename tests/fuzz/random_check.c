@@ -1,0 +1,398 @@
+/* random_check.c: the three promises on one graph. (a) Every value, stored by the target, is what the
+ * interpreter makes of the very operands the target stored: bit for bit where the op is EXACT, within its
+ * bound where it is a function. (b) Whatever the plan, the outputs have the same bits (all NaNs are equal).
+ * (c) A kernel writes its outputs and nothing else: buffers are poisoned before, stand between red zones, and
+ * inputs stay as they were. It must not share code with what it checks, other than the interpreter and the
+ * decompose pass, whose graph names the values. */
+#include "random_check.h"
+
+#include "interp/interp.h"
+#include "ir/float.h"
+#include "passes/pass.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define ZONE 256 /* bytes before and after a buffer's data; keeps the device's alignment */
+#define POISON 0xa5
+
+typedef struct {
+    size_t bytes, offset; /* data stand at ZONE + offset */
+    void *host, *device;  /* whole, zones included */
+} buffer;
+
+typedef struct {
+    llf_context *cx;
+    const check_options *options;
+    uint64_t seed;
+    llf_graph *user, *flat; /* as generated; decomposed */
+    rg_binding binding;
+    rg_random random;
+    buffer input[RG_INPUTS];
+    void **value; /* by flat node: what the target made of it; leaves: what they are */
+    llfi_str *report;
+} check;
+
+static bool fail(check *c, const char *fmt, ...) LLFI_PRINTF(2, 3);
+static bool fail(check *c, const char *fmt, ...)
+{
+    char text[1400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    llfi_str_printf(c->report, "seed %" PRIu64 ": %s\n", c->seed, text);
+    return false;
+}
+
+/* ---- buffers */
+
+static size_t whole(const buffer *b)
+{
+    return b->bytes + b->offset + 2 * (size_t)ZONE;
+}
+
+static char *data_of(const buffer *b)
+{
+    return (char *)b->host + ZONE + b->offset;
+}
+
+static void buffer_free(check *c, buffer *b)
+{
+    free(b->host);
+    if (b->device)
+        c->options->memory->release(b->device);
+    *b = (buffer){0};
+}
+
+/* Poisoned memory for one tensor; some stand at addresses that no vector access takes. */
+static bool buffer_make(check *c, const llf_graph *g, llf_id id, buffer *b)
+{
+    int64_t shape[LLF_MAX_RANK];
+    size_t size = llf_dtype_size(llfi_dtype_of(g, id));
+    *b = (buffer){.bytes = (size_t)rg_elements(g, id, &c->binding, shape) * size};
+    if (rg_chance(&c->random, 20))
+        b->offset = size * (1 + rg_below(&c->random, 7));
+    b->host = malloc(whole(b));
+    b->device = c->options->memory->alloc(whole(b));
+    if (!b->host || !b->device)
+        return fail(c, "out of memory for the test's own buffers");
+    memset(b->host, POISON, whole(b));
+    return true;
+}
+
+static bool buffer_write(check *c, const buffer *b)
+{
+    return c->options->memory->write(b->device, b->host, whole(b)) || fail(c, "writing device memory failed");
+}
+
+/* Reads an output back and looks at its zones. */
+static bool buffer_read(check *c, const buffer *b, const char *what, uint32_t index)
+{
+    if (!c->options->memory->read(b->host, b->device, whole(b)))
+        return fail(c, "reading device memory failed");
+    const unsigned char *p = b->host;
+    for (size_t i = 0; i < whole(b); i++) {
+        bool inside = i >= ZONE + b->offset && i < ZONE + b->offset + b->bytes;
+        if (!inside && p[i] != POISON)
+            return fail(c, "%s %u: the red zone was written %" PRId64 " bytes from the data of %zu", what,
+                        index, (int64_t)i - (int64_t)(ZONE + b->offset), b->bytes);
+    }
+    return true;
+}
+
+static llf_tensor tensor_of(const check *c, const llf_graph *g, llf_id id, const buffer *b)
+{
+    llfi_type type = llfi_type_of(g, id);
+    llf_tensor t = {.dtype = type.dtype, .rank = type.rank, .data = (char *)b->device + ZONE + b->offset};
+    rg_elements(g, id, &c->binding, t.shape);
+    return t;
+}
+
+/* ---- running */
+
+static bool call(check *c, llf_status status, const llf_diagnostic *d, const char *what,
+                 const char *heuristic)
+{
+    return status == LLF_OK || fail(c, "%s (heuristic %s): %s: %s", what, heuristic, llf_status_name(status),
+                                    d ? d->message : "");
+}
+
+static bool bind_all(check *c, const llf_graph *g, llf_execution *e, buffer *out)
+{
+    const llf_diagnostic *d = llf_execution_error(e);
+    for (uint32_t i = 0; i < g->inputs.count; i++) {
+        llf_id id = g->inputs.at[i];
+        llf_tensor t = tensor_of(c, g, id, &c->input[i]);
+        if (llfi_node_at(g, id)->scalar)
+            t.data = data_of(&c->input[i]);
+        if (!call(c, llf_bind(e, i, &t), d, "llf_bind of an input", ""))
+            return false;
+    }
+    for (uint32_t i = 0; i < g->outputs.count; i++) {
+        llf_tensor t = tensor_of(c, g, g->outputs.at[i], &out[i]);
+        if (!call(c, llf_bind(e, (uint32_t)g->inputs.count + i, &t), d, "llf_bind of an output", ""))
+            return false;
+    }
+    return true;
+}
+
+static bool execute(check *c, const llf_graph *g, llf_loaded *loaded, const char *heuristic, buffer *out)
+{
+    llf_execution *e = NULL;
+    if (!call(c, llf_execution_create(c->cx, loaded, &e), llf_last_error(c->cx), "llf_execution_create",
+              heuristic))
+        return false;
+    const llf_diagnostic *d = llf_execution_error(e);
+    bool ok = bind_all(c, g, e, out) && call(c, llf_prepare(e), d, "llf_prepare", heuristic) &&
+              call(c, llf_run(e, NULL), d, "llf_run", heuristic);
+    if (ok && !c->options->memory->sync())
+        ok = fail(c, "the device failed while running (heuristic %s)", heuristic);
+    llf_execution_destroy(e);
+    return ok;
+}
+
+/* Inputs are read only: device memory still holds what was written. */
+static bool inputs_kept(check *c)
+{
+    for (uint32_t i = 0; i < c->user->inputs.count; i++) {
+        const buffer *b = &c->input[i];
+        void *now = malloc(whole(b));
+        bool ok =
+            now && c->options->memory->read(now, b->device, whole(b)) && memcmp(now, b->host, whole(b)) == 0;
+        free(now);
+        if (!ok)
+            return fail(c, "input %u was written to", i);
+    }
+    return true;
+}
+
+/* Compiles and runs `g`; out[i] receives output i with its zones checked. */
+static bool run(check *c, const llf_graph *g, const char *heuristic, buffer *out)
+{
+    llf_options options = {.size = sizeof options, .target = c->options->target, .heuristic = heuristic};
+    options.compile_threads = 1 + rg_below(&c->random, 2);
+    llf_program *program = NULL;
+    llf_loaded *loaded = NULL;
+    int threads = 1 + (int)rg_below(&c->random, 3);
+    bool nvptx = c->options->memory == &device_memory_nvptx;
+    for (uint32_t i = 0; i < g->outputs.count; i++)
+        if (!buffer_make(c, g, g->outputs.at[i], &out[i]) || !buffer_write(c, &out[i]))
+            return false;
+    bool ok =
+        call(c, llf_compile(c->cx, g, &options, &program), llf_last_error(c->cx), "llf_compile", heuristic) &&
+        call(c, llf_program_load(c->cx, program, nvptx ? -1 : threads, &loaded), llf_last_error(c->cx),
+             "llf_program_load", heuristic) &&
+        execute(c, g, loaded, heuristic, out);
+    llf_loaded_destroy(loaded);
+    llf_program_destroy(program);
+    for (uint32_t i = 0; ok && i < g->outputs.count; i++)
+        ok = buffer_read(c, &out[i], "output", i);
+    return ok && inputs_kept(c);
+}
+
+/* ---- (a) every value against the interpreter */
+
+static void show(check *c, const char *what, llf_dtype dtype, uint64_t bits)
+{
+    llfi_str_printf(c->report, "  %-9s %s %0*" PRIx64 " = ", what, llf_dtype_name(dtype),
+                    (int)(2 * llf_dtype_size(dtype)), bits);
+    if (llfi_dtypes[dtype].kind == LLFI_KIND_FLOAT)
+        llfi_str_printf(c->report, "%.17g\n", llfi_bits_to_f64(dtype, bits));
+    else
+        llfi_str_printf(c->report, "%" PRId64 "\n", llfi_bits_to_i64(dtype, bits));
+}
+
+static uint64_t element(const llf_graph *g, llf_id id, const void *data, int64_t at)
+{
+    llfi_type t = llfi_type_of(g, id);
+    return llfi_bits_load(t.dtype, (const char *)data + (t.rank ? (size_t)at : 0) * llf_dtype_size(t.dtype));
+}
+
+static bool same(llf_dtype dtype, uint64_t a, uint64_t b)
+{
+    return a == b || (llfi_bits_nan(dtype, a) && llfi_bits_nan(dtype, b));
+}
+
+static bool check_node(check *c, llf_id id)
+{
+    const llf_graph *g = c->flat;
+    const llfi_node *node = llfi_node_at(g, id);
+    llf_dtype from = llfi_eval_from(g, id), to = llfi_dtype_of(g, id);
+    uint64_t bound = llfi_ulp_bound(node->op, to);
+    int64_t shape[LLF_MAX_RANK], count = rg_elements(g, id, &c->binding, shape);
+    for (int64_t at = 0; at < count; at++) {
+        uint64_t arg[3] = {0};
+        for (uint32_t i = 0; i < node->arity; i++)
+            arg[i] = element(g, node->arg[i], c->value[node->arg[i]], at);
+        uint64_t want = llfi_eval(node->op, from, to, arg), got = element(g, id, c->value[id], at);
+        if (same(to, want, got) || (bound && llfi_ulp_distance(to, want, got) <= bound))
+            continue;
+        fail(c,
+             "node %%%u = %s: element %" PRId64 " of %" PRId64
+             " is not what the interpreter makes of its operands",
+             id, llfi_ops[node->op].name, at, count);
+        for (uint32_t i = 0; i < node->arity; i++)
+            show(c, "operand", llfi_dtype_of(g, node->arg[i]), arg[i]);
+        show(c, "expected", to, want);
+        show(c, "got", to, got);
+        if (bound)
+            llfi_str_printf(c->report, "  %" PRIu64 " ulp apart, the bound is %" PRIu64 "\n",
+                            llfi_ulp_distance(to, want, got), bound);
+        return false;
+    }
+    return true;
+}
+
+/* Runs the decomposed graph with every value as an output and checks each. */
+static bool check_values(check *c, const char *heuristic)
+{
+    llf_graph *all = llfi_graph_clone(c->flat, c->cx);
+    size_t nodes = c->flat->nodes.count;
+    buffer *out = calloc(nodes, sizeof *out);
+    bool ok = all && out;
+    if (ok)
+        all->outputs.count = 0;
+    for (llf_id id = 0; ok && id < nodes; id++)
+        if (llfi_node_at(all, id)->arity > 0)
+            ok = llf_output(all, id) == LLF_OK;
+    if (!ok)
+        fail(c, "out of memory for the test's own graph");
+    ok = ok && run(c, all, heuristic, out);
+    for (uint32_t i = 0; ok && i < all->outputs.count;
+         i++) { /* into c->value: the bits are compared later too */
+        void *kept = malloc(out[i].bytes + 1);
+        c->value[all->outputs.at[i]] = kept;
+        ok = kept || fail(c, "out of memory for the test's own values");
+        if (ok)
+            memcpy(kept, data_of(&out[i]), out[i].bytes);
+    }
+    for (llf_id id = 0; ok && id < nodes; id++)
+        if (llfi_node_at(c->flat, id)->arity > 0)
+            ok = check_node(c, id);
+    for (size_t i = 0; out && i < nodes; i++)
+        buffer_free(c, &out[i]);
+    free(out);
+    llf_graph_destroy(all);
+    return ok;
+}
+
+/* ---- (b) the outputs under other plans */
+
+static bool check_outputs(check *c, const char *heuristic)
+{
+    const llf_graph *g = c->user;
+    buffer *out = calloc(g->outputs.count, sizeof *out);
+    bool ok = out ? run(c, g, heuristic, out) : fail(c, "out of memory");
+    for (uint32_t i = 0; ok && i < g->outputs.count; i++) {
+        llf_id id = c->flat->outputs.at[i];
+        llf_dtype dtype = llfi_dtype_of(c->flat, id);
+        int64_t shape[LLF_MAX_RANK], count = rg_elements(c->flat, id, &c->binding, shape);
+        for (int64_t at = 0; ok && at < count; at++) {
+            uint64_t want = element(c->flat, id, c->value[id], at),
+                     got = element(c->flat, id, data_of(&out[i]), at);
+            if (same(dtype, want, got))
+                continue;
+            ok = fail(c,
+                      "output %u, element %" PRId64 " of %" PRId64
+                      ": heuristic %s gives other bits than storing every value",
+                      i, at, count, heuristic);
+            show(c, "stored", dtype, want);
+            show(c, "got", dtype, got);
+        }
+    }
+    for (uint32_t i = 0; out && i < g->outputs.count; i++)
+        buffer_free(c, &out[i]);
+    free(out);
+    return ok;
+}
+
+/* ---- one graph */
+
+static bool make_inputs(check *c)
+{
+    for (uint32_t i = 0; i < c->user->inputs.count; i++) {
+        llf_id id = c->user->inputs.at[i];
+        if (!buffer_make(c, c->user, id, &c->input[i]))
+            return false;
+        llf_dtype dtype = llfi_dtype_of(c->user, id);
+        rg_fill(&c->random, dtype, (int64_t)(c->input[i].bytes / llf_dtype_size(dtype)),
+                data_of(&c->input[i]));
+        if (!buffer_write(c, &c->input[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The decomposed graph and its leaves' values. */
+static bool make_flat(check *c)
+{
+    static const char *const names[] = {"decompose"};
+    llfi_passes_state *state = calloc(1, sizeof *state);
+    llfi_plan plan;
+    llfi_plan_init(&plan, &c->cx->mem);
+    c->flat = llfi_graph_clone(c->user, c->cx);
+    bool ok = state && c->flat &&
+              call(c, llfi_passes_run(c->cx, c->flat, names, 1, state, &plan), llf_last_error(c->cx),
+                   "decompose", "");
+    llfi_plan_destroy(&plan);
+    free(state);
+    if (!ok || !(c->value = calloc(c->flat->nodes.count, sizeof *c->value)))
+        return false;
+    for (llf_id id = 0; id < c->flat->nodes.count; id++) {
+        const llfi_node *node = llfi_node_at(c->flat, id);
+        if (node->op != LLF_OP_CONST)
+            continue;
+        if (!(c->value[id] = malloc(sizeof node->attr)))
+            return fail(c, "out of memory for the test's own values");
+        llfi_bits_store(llfi_dtype_of(c->flat, id), c->value[id], node->attr);
+    }
+    for (uint32_t i = 0; i < c->flat->inputs.count; i++) {
+        void *copy = malloc(c->input[i].bytes + 1);
+        if (!(c->value[c->flat->inputs.at[i]] = copy))
+            return fail(c, "out of memory for the test's own values");
+        memcpy(copy, data_of(&c->input[i]), c->input[i].bytes);
+    }
+    return true;
+}
+
+static void show_graphs(check *c)
+{
+    const llf_graph *graphs[] = {c->user, c->flat};
+    for (size_t i = 0; i < 2; i++) {
+        char *text = NULL;
+        size_t bytes = 0;
+        if (graphs[i] && llf_graph_print(c->cx, graphs[i], &text, &bytes) == LLF_OK)
+            llfi_str_printf(c->report, "%s\n%.*s", i ? "decomposed:" : "graph:", (int)bytes, text);
+        llf_text_free(c->cx, text, bytes);
+    }
+    if (c->user)
+        for (uint32_t k = 0; k < llfi_dims_symbols(c->user->dims); k++)
+            llfi_str_printf(c->report, "; %s = %" PRId64 "\n", llfi_dims_symbol_name(c->user->dims, k),
+                            c->binding.symbol[k]);
+    llfi_str_printf(c->report, "replay: random_pointwise --target %s --only %" PRIu64 "\n",
+                    c->options->target, c->seed);
+}
+
+bool check_graph(llf_context *cx, const check_options *options, uint64_t seed, llfi_str *report)
+{
+    check c = {.cx = cx, .options = options, .seed = seed, .report = report, .random = rg_seeded(~seed)};
+    c.user = rg_graph(cx, seed, &rg_default_limits, &c.binding);
+    bool ok = c.user || fail(&c, "no graph: %s", llf_last_error(cx)->message);
+    /* Drawn first, so that a replay with other options has the same data. */
+    bool primitive = rg_chance(&c.random, options->primitive);
+    static const char *const others[] = {"greedy", "none"};
+    const char *other = others[rg_chance(&c.random, 25)];
+    ok = ok && make_inputs(&c) && make_flat(&c) && check_values(&c, primitive ? "primitive" : "greedy") &&
+         check_outputs(&c, primitive ? "greedy" : other);
+    if (!ok)
+        show_graphs(&c);
+    for (size_t i = 0; c.value && i < c.flat->nodes.count; i++)
+        free(c.value[i]);
+    free(c.value);
+    for (uint32_t i = 0; i < RG_INPUTS; i++)
+        buffer_free(&c, &c.input[i]);
+    llf_graph_destroy(c.flat);
+    llf_graph_destroy(c.user);
+    return ok;
+}

@@ -1,0 +1,138 @@
+/* random_pointwise.c: random_pointwise [--count N] [--seed S] [--only SEED] [--target T] [--threads N]
+ * [--primitive PERCENT] Checks graphs of seeds S, S+1, ... (random_check.c) and prints "N passed, M failed, K
+ * skipped". Exit: 0 all passed, 1 a check failed, 2 bad usage, 77 no such device here. LLFUSE_RANDOM_COUNT is
+ * the default of --count, else 10000. */
+#include "random_check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef struct {
+    check_options options;
+    uint64_t first, count;
+    atomic_ullong next, passed, failed;
+    pthread_mutex_t print;
+} work;
+
+static void finish(work *w, bool ok, llfi_str *report)
+{
+    uint64_t done = atomic_load(&w->passed) + atomic_load(&w->failed) + 1;
+    atomic_fetch_add(ok ? &w->passed : &w->failed, 1);
+    pthread_mutex_lock(&w->print);
+    if (!ok)
+        printf("%s\n", report->at ? report->at : "out of memory for the report");
+    else if (done % 1000 == 0)
+        printf("%" PRIu64 " of %" PRIu64 "\n", done, w->count);
+    fflush(stdout);
+    pthread_mutex_unlock(&w->print);
+    llfi_str_clear(report);
+}
+
+/* One context per thread, as the API asks. Stops after a handful of failures: one is enough to work on. */
+static void *worker(void *user)
+{
+    work *w = user;
+    char why[1200];
+    llfi_str report;
+    llfi_str_init(&report, &llfi_malloc_allocator);
+    llf_context *cx = llf_context_create(NULL);
+    bool device = w->options.memory->start(why, sizeof why);
+    if (!cx || !device) {
+        printf("%s\n", cx ? why : "out of memory");
+        atomic_fetch_add(&w->failed, 1);
+    }
+    while (cx && device && atomic_load(&w->failed) < 5) {
+        uint64_t i = atomic_fetch_add(&w->next, 1);
+        if (i >= w->count)
+            break;
+        finish(w, check_graph(cx, &w->options, w->first + i, &report), &report);
+    }
+    if (device)
+        w->options.memory->stop();
+    llf_context_destroy(cx);
+    llfi_str_free(&report);
+    return NULL;
+}
+
+static int usage(const char *what)
+{
+    fprintf(stderr,
+            "random_pointwise: %s\nusage: random_pointwise [--count N] [--seed S] [--only SEED] [--target "
+            "host|nvptx] "
+            "[--threads N] [--primitive PERCENT]\n",
+            what);
+    return 2;
+}
+
+static bool number(const char *text, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = text ? strtoull(text, &end, 10) : 0;
+    return text && end != text && *end == 0 && errno == 0;
+}
+
+static int parse(int argc, char **argv, work *w, uint64_t *threads)
+{
+    static char message[200];
+    for (int i = 1; i < argc; i += 2) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        uint64_t n = 0;
+        bool is_number = number(value, &n);
+        if (strcmp(argv[i], "--target") == 0 && value) {
+            w->options.target = value;
+            continue;
+        }
+        snprintf(message, sizeof message, "%s %s", argv[i], value ? value : "wants a value");
+        if (!is_number)
+            return usage(message);
+        if (strcmp(argv[i], "--count") == 0)
+            w->count = n;
+        else if (strcmp(argv[i], "--seed") == 0)
+            w->first = n;
+        else if (strcmp(argv[i], "--only") == 0)
+            w->first = n, w->count = 1;
+        else if (strcmp(argv[i], "--threads") == 0 && n >= 1 && n <= 64)
+            *threads = n;
+        else if (strcmp(argv[i], "--primitive") == 0 && n <= 100)
+            w->options.primitive = (uint32_t)n;
+        else
+            return usage(message);
+    }
+    w->options.memory = device_memory_find(w->options.target);
+    return w->options.memory ? 0 : usage("no such target");
+}
+
+int main(int argc, char **argv)
+{
+    static work w = {.options = {.target = "host", .primitive = 25},
+                     .first = 1,
+                     .count = 10000,
+                     .print = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t threads = 2, started = 0;
+    pthread_t thread[64];
+    char why[1200];
+    const char *count = getenv("LLFUSE_RANDOM_COUNT");
+    if (count && *count && !number(count, &w.count))
+        return usage("LLFUSE_RANDOM_COUNT is no number");
+    int bad = parse(argc, argv, &w, &threads);
+    if (bad)
+        return bad;
+    if (!w.options.memory->start(why, sizeof why)) {
+        printf("%s\n0 passed, 0 failed, %" PRIu64 " skipped\n", why, w.count);
+        return 77;
+    }
+    w.options.memory->stop();
+    while (started < threads && started < w.count && pthread_create(&thread[started], NULL, worker, &w) == 0)
+        started++;
+    for (uint64_t i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    uint64_t done = w.passed + w.failed;
+    printf("%llu passed, %llu failed, %" PRIu64 " skipped\n", w.passed, w.failed,
+           w.count > done ? w.count - done : 0);
+    return w.failed || done < w.count ? 1 : 0;
+}

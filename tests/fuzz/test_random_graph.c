@@ -1,0 +1,131 @@
+/* test_random_graph.c: the generator: what it makes is valid, prints and parses byte for byte, is the same
+ * for the same seed, and reaches every op, dtype, rank and kind of output. */
+#include "ir/float.h"
+#include "random_graph.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+#define GRAPHS 10000
+
+static void round_trip(llf_context *cx, const llf_graph *g)
+{
+    char *text = NULL, *again = NULL;
+    size_t bytes, again_bytes;
+    llf_graph *parsed = NULL;
+    assert_int_equal(llf_graph_print(cx, g, &text, &bytes), LLF_OK);
+    if (llf_graph_parse(cx, text, bytes, "random.llf", &parsed) != LLF_OK)
+        fail_msg("%s\n%.*s", llf_last_error(cx)->message, (int)bytes, text);
+    assert_int_equal(llf_graph_print(cx, parsed, &again, &again_bytes), LLF_OK);
+    assert_int_equal(again_bytes, bytes);
+    assert_memory_equal(again, text, bytes);
+    assert_true(llfi_graph_hash(parsed) == llfi_graph_hash(g));
+    llf_text_free(cx, text, bytes);
+    llf_text_free(cx, again, again_bytes);
+    llf_graph_destroy(parsed);
+}
+
+static void test_graphs(void **state)
+{
+    (void)state;
+    uint32_t ops[LLF_OPS] = {0}, dtypes[LLF_DTYPES] = {0}, ranks[5] = {0}, scalars = 0, symbols = 0,
+             leaf_outputs = 0, repeated = 0, empty = 0, large = 0;
+    llf_context *cx = llf_context_create(NULL);
+    for (uint64_t seed = 0; seed < GRAPHS; seed++) {
+        rg_binding binding;
+        llf_graph *g = rg_graph(cx, seed, &rg_default_limits, &binding);
+        if (!g)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, llf_last_error(cx)->message);
+        assert_int_equal(llfi_verify(g), LLF_OK);
+        round_trip(cx, g);
+        symbols += llfi_dims_symbols(g->dims) > 0;
+        large += g->nodes.count > 30;
+        for (llf_id id = 0; id < g->nodes.count; id++) {
+            int64_t shape[LLF_MAX_RANK], n = rg_elements(g, id, &binding, shape);
+            assert_true(n >= 0 && n <= rg_default_limits.max_elements);
+            ops[llfi_node_at(g, id)->op]++;
+            dtypes[llfi_dtype_of(g, id)]++;
+            ranks[llfi_type_of(g, id).rank]++;
+            scalars += llfi_node_at(g, id)->scalar;
+            empty += n == 0;
+        }
+        for (size_t i = 0; i < g->outputs.count; i++) {
+            leaf_outputs += llfi_node_at(g, g->outputs.at[i])->arity == 0;
+            repeated += i && g->outputs.at[i] == g->outputs.at[0];
+        }
+        llf_graph_destroy(g);
+    }
+    llf_context_destroy(cx);
+    for (size_t op = 0; op < LLF_OPS; op++)
+        if (ops[op] < 100)
+            fail_msg("op %s: %u times", llfi_ops[op].name, ops[op]);
+    for (size_t d = 0; d < LLF_DTYPES; d++)
+        assert_true(dtypes[d] > 1000);
+    for (size_t r = 0; r < 5; r++)
+        assert_true(ranks[r] > 1000);
+    assert_true(scalars > 500 && symbols > 1000 && leaf_outputs > 500 && repeated > 500 && empty > 500 &&
+                large > 200);
+}
+
+static void test_same_seed_same_graph(void **state)
+{
+    (void)state;
+    llf_context *cx = llf_context_create(NULL);
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        rg_binding a, b;
+        llf_graph *g = rg_graph(cx, seed, &rg_default_limits, &a),
+                  *h = rg_graph(cx, seed, &rg_default_limits, &b);
+        assert_true(llfi_graph_hash(g) == llfi_graph_hash(h));
+        assert_memory_equal(&a, &b, sizeof a);
+        llf_graph_destroy(g);
+        llf_graph_destroy(h);
+    }
+    llf_context_destroy(cx);
+}
+
+/* Each kind of special appears, whatever the dtype. */
+static void test_data(void **state)
+{
+    (void)state;
+    rg_random r = rg_seeded(1);
+    for (int d = 0; d < LLF_DTYPES; d++) {
+        llf_dtype dtype = (llf_dtype)d;
+        uint32_t nan = 0, inf = 0, minus_zero = 0, subnormal = 0, least = 0, most = 0;
+        for (int i = 0; i < 200; i++) {
+            unsigned char data[100 * 8];
+            rg_fill(&r, dtype, 100, data);
+            for (size_t at = 0; at < 100; at++) {
+                uint64_t bits = llfi_bits_load(dtype, data + at * llf_dtype_size(dtype));
+                if (llfi_dtypes[d].kind != LLFI_KIND_FLOAT) {
+                    int64_t v = llfi_bits_to_i64(dtype, bits);
+                    least += v == (dtype == LLF_I64 ? INT64_MIN : dtype == LLF_I32 ? INT32_MIN : 0);
+                    most += v == (dtype == LLF_I64 ? INT64_MAX : dtype == LLF_I32 ? INT32_MAX : 1);
+                    assert_true(dtype != LLF_BOOL || bits <= 1);
+                    continue;
+                }
+                double x = llfi_bits_to_f64(dtype, bits);
+                nan += llfi_bits_nan(dtype, bits);
+                inf += x - x != 0 && x == x;
+                minus_zero += x == 0 && bits != 0;
+                uint64_t magnitude = bits & (((uint64_t)1 << (8 * llf_dtype_size(dtype) - 1)) - 1);
+                int fraction = dtype == LLF_F64 ? 52 : dtype == LLF_F32 ? 23 : dtype == LLF_F16 ? 10 : 7;
+                subnormal += magnitude && !(magnitude >> fraction);
+            }
+        }
+        if (llfi_dtypes[d].kind == LLFI_KIND_FLOAT)
+            assert_true(nan > 50 && inf > 50 && minus_zero > 50 && subnormal > 50);
+        else
+            assert_true(least > 50 && most > 50);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),
+                                       cmocka_unit_test(test_same_seed_same_graph),
+                                       cmocka_unit_test(test_data)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
