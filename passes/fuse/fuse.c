@@ -331,6 +331,8 @@ static llf_status write_plan(search *s, llfi_plan *p)
     if (!stored || !p->kernel)
         return llfi_nomem(&s->cx->diag);
     p->graph_hash = llfi_graph_hash(s->g);
+    if (!p->graph_hash)
+        return llfi_nomem(&s->cx->diag);
     p->max_nodes = (uint32_t)s->o->params.max_kernel_nodes;
     p->max_buffers = (uint32_t)s->o->params.max_kernel_buffers;
     p->max_params = s->o->param_bytes;

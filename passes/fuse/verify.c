@@ -183,7 +183,10 @@ static llf_status prepare(check *c, llfi_arena *arena)
 static llf_status verify(check *c, llfi_arena *arena, llfi_arena *each)
 {
     LLF_TRY(prepare(c, arena));
-    if (c->p->graph_hash != llfi_graph_hash(c->g))
+    uint64_t hash = llfi_graph_hash(c->g);
+    if (!hash)
+        return llfi_nomem(c->diag);
+    if (c->p->graph_hash != hash)
         return llfi_fail(c->diag, LLF_E_PLAN, "the plan belongs to another graph");
     for (uint32_t k = 0; k < c->p->kernels; k++) {
         LLF_TRY(members(c, k));

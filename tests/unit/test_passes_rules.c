@@ -1,0 +1,93 @@
+/* test_passes_rules.c: every rule of rules.def fires on the graph written for it, and does not on its near
+ * misses. A new rule without a row here fails to compile. */
+#include "passes_util.h"
+
+#define UNARY(dtype, body) "graph @t(%x: " dtype "[4]) {\n" body "  ret %r\n}\n"
+
+/* By rule: a graph on which it fires, and the least count. */
+static const char *const firing[] = {
+    [LLFI_RULE_neg_neg] = UNARY("f32", "  %a = neg %x\n  %r = neg %a\n"),
+    [LLFI_RULE_abs_abs] = UNARY("f32", "  %a = abs %x\n  %r = abs %a\n"),
+    [LLFI_RULE_abs_neg] = UNARY("f32", "  %a = neg %x\n  %r = abs %a\n"),
+    [LLFI_RULE_mul_one] = UNARY("f16", "  %r = mul %x, 1.0\n"),
+    [LLFI_RULE_div_one] = UNARY("f64", "  %r = div %x, 1.0\n"),
+    [LLFI_RULE_sub_zero] = UNARY("bf16", "  %r = sub %x, 0.0\n"),
+    [LLFI_RULE_add_neg_zero] = UNARY("f32", "  %r = add -0.0, %x\n"),
+    [LLFI_RULE_add_neg] = UNARY("f32", "  %a = neg %x\n  %r = add %a, 2.0\n"),
+    [LLFI_RULE_sub_neg] = UNARY("f32", "  %a = neg %x\n  %r = sub 2.0, %a\n"),
+    [LLFI_RULE_max_same] = UNARY("i32", "  %r = maximum %x, %x\n"),
+    [LLFI_RULE_min_same] = UNARY("i64", "  %r = minimum %x, %x\n"),
+    [LLFI_RULE_where_same] = UNARY("f32", "  %c = lt %x, 0.0\n  %r = where %c, %x, %x\n"),
+    [LLFI_RULE_where_const] = UNARY("f32", "  %a = exp %x\n  %r = where false, %a, %x\n"),
+    [LLFI_RULE_cast_same] = UNARY("bool", "  %r = cast %x, dtype=bool\n"),
+    [LLFI_RULE_cast_widen_back] = UNARY("f16", "  %a = cast %x, dtype=f64\n  %r = cast %a, dtype=f16\n"),
+    [LLFI_RULE_copy_gone] = UNARY("f32", "  %a = copy %x\n  %r = exp %a\n"),
+    [LLFI_RULE_fold_exact] = UNARY("f32", "  %a = add 1.0:f32, 2.0\n  %r = mul %x, %a\n"),
+};
+_Static_assert(LLFI_COUNT(firing) == LLFI_RULES, "a rule of rules.def has no graph here");
+
+static void every_rule_fires(void **state)
+{
+    static const char *const passes[] = {"fold", "simplify"};
+    (void)state;
+    for (uint32_t rule = 0; rule < LLFI_RULES; rule++) {
+        fixture f;
+        fixture_init(&f);
+        assert_non_null(firing[rule]);
+        fixture_parse(&f, firing[rule]);
+        size_t before = f.g->nodes.count;
+        assert_int_equal(llfi_passes_run(f.cx, f.g, passes, 2, &f.state, &f.plan), LLF_OK);
+        for (uint32_t other = 0; other < LLFI_RULES; other++)
+            assert_int_equal(f.state.fired[other], other == rule);
+        assert_true(f.g->nodes.count <= before);
+        fixture_free(&f);
+    }
+}
+
+/* Real-number identities that do not hold: nothing may fire. */
+static const char *const silent[] = {
+    UNARY("f32", "  %r = add %x, 0.0\n"),
+    UNARY("f32", "  %r = sub %x, -0.0\n"),
+    UNARY("f32", "  %r = sub 0.0, %x\n"),
+    UNARY("f32", "  %r = mul %x, 0.0\n"),
+    UNARY("f32", "  %r = mul %x, -1.0\n"),
+    UNARY("f32", "  %r = sub %x, %x\n"),
+    UNARY("f32", "  %r = div %x, %x\n"),
+    UNARY("f32", "  %r = div 1.0, %x\n"),
+    UNARY("f32", "  %r = eq %x, %x\n"),
+    UNARY("f32", "  %a = abs %x\n  %r = neg %a\n"),
+    UNARY("f32", "  %a = cast %x, dtype=bf16\n  %r = cast %a, dtype=f32\n"),
+    UNARY("f16", "  %a = cast %x, dtype=bf16\n  %r = cast %a, dtype=f16\n"),
+    UNARY("i64", "  %a = cast %x, dtype=f64\n  %r = cast %a, dtype=i64\n"),
+    UNARY("i64", "  %a = cast %x, dtype=i32\n  %r = cast %a, dtype=i64\n"),
+    UNARY("i32", "  %a = cast %x, dtype=f32\n  %r = cast %a, dtype=i32\n"),
+    UNARY("f32", "  %a = cast %x, dtype=f64\n  %r = cast %a, dtype=f16\n"),
+    UNARY("f32", "  %a = exp 1.0:f32\n  %r = mul %x, %a\n"),
+    UNARY("f32", "  %a = mul %x, 3.0\n  %r = mul %a, 0.5\n"),
+    "graph @t(%x: f32[4], %s: f32[]) {\n  %r = where true, %s, %x\n  ret %r\n}\n",
+};
+
+static void near_misses_stay(void **state)
+{
+    static const char *const passes[] = {"fold", "simplify"};
+    (void)state;
+    for (size_t i = 0; i < LLFI_COUNT(silent); i++) {
+        fixture f;
+        fixture_init(&f);
+        fixture_parse(&f, silent[i]);
+        size_t before = f.g->nodes.count;
+        assert_int_equal(llfi_passes_run(f.cx, f.g, passes, 2, &f.state, &f.plan), LLF_OK);
+        for (uint32_t rule = 0; rule < LLFI_RULES; rule++)
+            if (f.state.fired[rule])
+                fail_msg("rule %u fired on\n%s", rule, silent[i]);
+        assert_int_equal(f.g->nodes.count, before);
+        fixture_free(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_rule_fires),
+                                       cmocka_unit_test(near_misses_stay)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
