@@ -60,7 +60,7 @@ static size_t arguments(float *x)
 {
     size_t n = 0;
     for (uint64_t u = 0; u < 0x7f800000u; u += STRIDE)
-        x[n++] = from_bits((uint32_t)u | (u & 1) << 31);
+        x[n++] = from_bits((uint32_t)(u | (u & 1) << 31));
     for (int64_t k = 1; k < 200000; k += 3) {
         float near = (float)((double)k * 1.57079632679489661923);
         x[n++] = near;
