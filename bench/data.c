@@ -105,6 +105,8 @@ void bench_tensor_free(bench_tensor *t)
 
 uint64_t bench_tensor_bits(const bench_tensor *t, int64_t at)
 {
+    if (!t->elements)
+        return 0;
     size_t i = (size_t)at % t->elements;
     return llfi_bits_load(t->dtype, (const char *)t->block + i * llfi_dtypes[t->dtype].bytes);
 }
