@@ -440,6 +440,31 @@ static void same_bytes(void **state)
     }
 }
 
+static void *no_memory(void *user, void *p, size_t old, size_t size)
+{
+    (void)user;
+    (void)old;
+    if (size)
+        return NULL;
+    free(p);
+    return NULL;
+}
+
+static void out_of_memory(void **state)
+{
+    (void)state;
+    nvptx_module m;
+    llfi_code code;
+    nvptx_open(&m, "nvptx:sm_90a");
+    nvptx_store(&m, LLF_F32, nvptx_load(&m, LLF_F32, 1));
+    llf_allocator good = m.cx->mem;
+    m.cx->mem.resize = no_memory;
+    assert_int_equal(nvptx_compile(&m, &code), LLF_E_NOMEM);
+    assert_null(code.code);
+    m.cx->mem = good;
+    nvptx_close(&m);
+}
+
 static void libdevice_is_pruned(void **state)
 {
     (void)state;
@@ -474,6 +499,7 @@ int main(void)
         cmocka_unit_test(sixteen_bits),
         cmocka_unit_test(sine_and_cosine),
         cmocka_unit_test(same_bytes),
+        cmocka_unit_test(out_of_memory),
         cmocka_unit_test(libdevice_is_pruned),
 #endif
     };

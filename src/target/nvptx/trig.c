@@ -69,18 +69,19 @@ static LLVMValueRef product(llfi_emit *e, LLVMValueRef magnitude)
     LLVMValueRef first = LLVMBuildLShr(b, exponent, u32(e, 5), "");
     LLVMValueRef mantissa =
         LLVMBuildOr(b, LLVMBuildShl(b, magnitude, u32(e, 8), ""), u32(e, 0x80000000u), "");
-    LLVMValueRef word[4], wide[3], from = table(e);
+    LLVMValueRef word[4], part[3], from = table(e);
     for (uint32_t i = 0; i < 4; i++) {
         LLVMValueRef at = LLVMBuildAdd(b, first, u32(e, i), "");
         word[i] = LLVMBuildLoad2(b, e->i32, LLVMBuildGEP2(b, e->i32, from, &at, 1, ""), "");
     }
     LLVMValueRef m = LLVMBuildZExt(b, mantissa, e->i64, "");
-    for (uint32_t i = 0; i < 3; i++) {
-        LLVMValueRef bits = funnel(e, word[i], word[i + 1], exponent);
-        wide[i] = LLVMBuildMul(b, m, LLVMBuildZExt(b, bits, e->i64, ""), "");
-    }
-    LLVMValueRef p = LLVMBuildAdd(b, wide[1], LLVMBuildLShr(b, wide[2], u64(e, 32), ""), "");
-    return LLVMBuildAdd(b, LLVMBuildShl(b, wide[0], u64(e, 32), ""), p, "");
+    for (uint32_t i = 0; i < 3; i++)
+        part[i] = funnel(e, word[i], word[i + 1], exponent);
+    LLVMValueRef low = LLVMBuildMul(b, m, LLVMBuildZExt(b, part[2], e->i64, ""), "");
+    LLVMValueRef middle = LLVMBuildMul(b, m, LLVMBuildZExt(b, part[1], e->i64, ""), "");
+    LLVMValueRef high = LLVMBuildZExt(b, LLVMBuildMul(b, mantissa, part[0], ""), e->i64, ""); /* modulo 4 */
+    middle = LLVMBuildAdd(b, middle, LLVMBuildLShr(b, low, u64(e, 32), ""), "");
+    return LLVMBuildAdd(b, LLVMBuildShl(b, high, u64(e, 32), ""), middle, "");
 }
 
 /* Scalar: x of any size to (rest, quadrant); NaN for infinity. */
@@ -113,70 +114,89 @@ static LLVMValueRef any(llfi_emit *e, LLVMValueRef mask)
 
 /* A loop that takes lane 0 and rotates, so that one copy of the slow path serves every lane without indexing.
  */
-static void slow_lanes(llfi_emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef to, LLVMValueRef x,
-                       LLVMValueRef *rest, LLVMValueRef *quadrant)
-{
-    enum { X, REST, QUADRANT, KINDS };
-    LLVMBuilderRef b = e->b;
-    LLVMValueRef function = LLVMGetBasicBlockParent(from);
-    LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(e->lx, function, "big");
-    LLVMMoveBasicBlockBefore(loop, to);
-    LLVMValueRef start[KINDS] = {as(e, e->i32, x), *rest, *quadrant}, phi[KINDS][LANES], next[KINDS];
-    LLVMTypeRef type[KINDS] = {e->i32, e->f32, e->i32};
-    LLVMValueRef first[KINDS][LANES];
-    for (uint32_t k = 0; k < KINDS; k++)
-        for (uint32_t i = 0; i < e->width; i++)
-            first[k][i] = lane(e, start[k], i);
-    LLVMValueRef big = LLVMBuildFCmp(b, LLVMRealOGE, x, llfi_emit_f32c(e, LIMIT), "");
-    big = LLVMBuildOr(b, big, LLVMBuildFCmp(b, LLVMRealOLE, x, llfi_emit_f32c(e, -LIMIT), ""), "");
-    LLVMBuildCondBr(b, any(e, big), loop, to);
+enum { X, REST, QUADRANT, KINDS };
+typedef struct {
+    LLVMValueRef first[KINDS][LANES]; /* before the loop, by lane */
+    LLVMValueRef now[KINDS][LANES];   /* in it */
+    LLVMValueRef next[KINDS];         /* what lane 0 becomes, last in line */
+    LLVMBasicBlockRef block[2];       /* before; the loop */
+} rotation;
 
-    LLVMPositionBuilderAtEnd(b, loop);
-    for (uint32_t k = 0; k < KINDS; k++)
-        for (uint32_t i = 0; i < e->width; i++)
-            phi[k][i] = LLVMBuildPhi(b, type[k], "");
-    LLVMValueRef count = LLVMBuildPhi(b, e->i32, "");
-    LLVMValueRef magnitude = LLVMBuildAnd(b, phi[X][0], u32(e, 0x7fffffff), "");
+/* A lane's value where both blocks of the rotation lead. */
+static void come_in(llfi_emit *e, rotation *t, LLVMValueRef phi, uint32_t kind, uint32_t i)
+{
+    LLVMValueRef in[2] = {t->first[kind][i], i + 1 < e->width ? t->now[kind][i + 1] : t->next[kind]};
+    LLVMAddIncoming(phi, in, t->block, 2);
+}
+
+static void loop_body(llfi_emit *e, rotation *t)
+{
+    LLVMBuilderRef b = e->b;
+    LLVMValueRef x = t->now[X][0], reduced[KINDS];
     uint32_t limit;
     float value = LIMIT;
     memcpy(&limit, &value, sizeof limit);
-    LLVMValueRef is_big = LLVMBuildICmp(b, LLVMIntUGE, magnitude, u32(e, limit), "");
-    LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntUGT, magnitude, u32(e, 0x7f800000), "");
-    is_big = LLVMBuildAnd(b, is_big, LLVMBuildNot(b, is_nan, ""), "");
-    /* a small lane takes the road of LIMIT, so that it reads inside the table */
-    LLVMValueRef safe = LLVMBuildSelect(b, is_big, phi[X][0], u32(e, limit), "");
-    reduce_big(e, safe, &next[REST], &next[QUADRANT]);
-    next[X] = phi[X][0];
+    LLVMValueRef magnitude = LLVMBuildAnd(b, x, u32(e, 0x7fffffff), "");
+    LLVMValueRef big = LLVMBuildICmp(b, LLVMIntUGE, magnitude, u32(e, limit), "");
+    big = LLVMBuildAnd(b, big, LLVMBuildICmp(b, LLVMIntULE, magnitude, u32(e, 0x7f800000), ""), "");
+    /* a small lane, or NaN, is replaced by LIMIT, so that it reads inside the table */
+    reduce_big(e, LLVMBuildSelect(b, big, x, u32(e, limit), ""), &reduced[REST], &reduced[QUADRANT]);
+    t->next[X] = x;
     for (uint32_t k = REST; k < KINDS; k++)
-        next[k] = LLVMBuildSelect(b, is_big, next[k], phi[k][0], "");
-    LLVMValueRef counted = LLVMBuildAdd(b, count, u32(e, 1), "");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, counted, u32(e, e->width), ""), loop, to);
-    LLVMBasicBlockRef origin[2] = {from, loop};
-    LLVMValueRef counts[2] = {u32(e, 0), counted};
-    LLVMAddIncoming(count, counts, origin, 2);
-    LLVMValueRef out[KINDS][LANES];
+        t->next[k] = LLVMBuildSelect(b, big, reduced[k], t->now[k][0], "");
+}
+
+static void loop(llfi_emit *e, rotation *t, const LLVMTypeRef *type, LLVMBasicBlockRef to)
+{
+    LLVMBuilderRef b = e->b;
+    LLVMPositionBuilderAtEnd(b, t->block[1]);
     for (uint32_t k = 0; k < KINDS; k++)
-        for (uint32_t i = 0; i < e->width; i++) {
-            LLVMValueRef in[2] = {first[k][i], i + 1 < e->width ? phi[k][i + 1] : next[k]};
-            LLVMAddIncoming(phi[k][i], in, origin, 2);
-        }
+        for (uint32_t i = 0; i < e->width; i++)
+            t->now[k][i] = LLVMBuildPhi(b, type[k], "");
+    LLVMValueRef count = LLVMBuildPhi(b, e->i32, "");
+    loop_body(e, t);
+    LLVMValueRef counted = LLVMBuildAdd(b, count, u32(e, 1), "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, counted, u32(e, e->width), ""), t->block[1], to);
+    LLVMAddIncoming(count, (LLVMValueRef[]){u32(e, 0), counted}, t->block, 2);
+    for (uint32_t k = 0; k < KINDS; k++)
+        for (uint32_t i = 0; i < e->width; i++)
+            come_in(e, t, t->now[k][i], k, i);
+}
+
+static LLVMValueRef gather(llfi_emit *e, LLVMValueRef *by_lane, LLVMTypeRef type)
+{
+    if (e->width == 1)
+        return by_lane[0];
+    LLVMValueRef v = LLVMGetPoison(llfi_emit_vec(type, e->width)); /* every lane is set */
+    for (uint32_t i = 0; i < e->width; i++)
+        v = LLVMBuildInsertElement(e->b, v, by_lane[i], u32(e, i), "");
+    return v;
+}
+
+static void slow_lanes(llfi_emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef to, LLVMValueRef x,
+                       LLVMValueRef *rest, LLVMValueRef *quadrant)
+{
+    LLVMBuilderRef b = e->b;
+    const LLVMTypeRef type[KINDS] = {e->i32, e->f32, e->i32};
+    LLVMValueRef start[KINDS] = {as(e, e->i32, x), *rest, *quadrant}, out[KINDS][LANES];
+    rotation t = {
+        .block = {from, LLVMAppendBasicBlockInContext(e->lx, LLVMGetBasicBlockParent(from), "big")}};
+    LLVMMoveBasicBlockBefore(t.block[1], to);
+    for (uint32_t k = 0; k < KINDS; k++)
+        for (uint32_t i = 0; i < e->width; i++)
+            t.first[k][i] = lane(e, start[k], i);
+    LLVMValueRef big = LLVMBuildFCmp(b, LLVMRealOGE, x, llfi_emit_f32c(e, LIMIT), "");
+    big = LLVMBuildOr(b, big, LLVMBuildFCmp(b, LLVMRealOLE, x, llfi_emit_f32c(e, -LIMIT), ""), "");
+    LLVMBuildCondBr(b, any(e, big), t.block[1], to);
+    loop(e, &t, type, to);
     LLVMPositionBuilderAtEnd(b, to);
     for (uint32_t k = REST; k < KINDS; k++)
         for (uint32_t i = 0; i < e->width; i++) {
             out[k][i] = LLVMBuildPhi(b, type[k], "");
-            LLVMValueRef in[2] = {first[k][i], i + 1 < e->width ? phi[k][i + 1] : next[k]};
-            LLVMAddIncoming(out[k][i], in, origin, 2);
+            come_in(e, &t, out[k][i], k, i);
         }
-    *rest = out[REST][0];
-    *quadrant = out[QUADRANT][0];
-    if (e->width == 1)
-        return;
-    *rest = LLVMGetPoison(llfi_emit_vec(e->f32, e->width));
-    *quadrant = LLVMGetPoison(llfi_emit_vec(e->i32, e->width));
-    for (uint32_t i = 0; i < e->width; i++) {
-        *rest = LLVMBuildInsertElement(b, *rest, out[REST][i], u32(e, i), "");
-        *quadrant = LLVMBuildInsertElement(b, *quadrant, out[QUADRANT][i], u32(e, i), "");
-    }
+    *rest = gather(e, out[REST], e->f32);
+    *quadrant = gather(e, out[QUADRANT], e->i32);
 }
 
 /* x = quadrant * pi/2 + rest; only the quadrant's low two bits matter. */
