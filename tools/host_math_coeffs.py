@@ -7,9 +7,10 @@ sin and cos for large arguments is that of Payne and Hanek (1983): 2/pi is known
 contribute multiples of 4 to x * 2/pi are left out.
 
 Needs mpmath (pip install mpmath). Usage: host_math_coeffs.py > src/target/host_math_coeffs.h
-The largest relative error of each polynomial is printed beside it; it is far below half an ulp of f32 (2^-25).
+The largest relative error of each polynomial is printed beside it; for f32 it is far below half an ulp (2^-25), for f64 below
+2^-57.
 """
-from mpmath import mp, mpf, matrix, lu_solve, log, exp, sqrt, sin, cos, pi, erf, erfc, atanh, linspace, floor
+from mpmath import mp, mpf, matrix, lu_solve, log, exp, sqrt, sin, cos, tanh, pi, erf, erfc, atanh, floor
 
 mp.prec = 400
 
@@ -110,7 +111,18 @@ def erfq(x):
 
 
 table("coef_erf", "-log2(erfc(x)) / x on [0, 4], relative to erf",
-      remez(erfq, lambda x: ln2 * erfc(x) * x / erf(x) if x > tiny else ln2 * sqrt(pi) / 2, 0, 4, 12))
+      remez(erfq, lambda x: ln2 * erfc(x) * x / erf(x) if x > tiny else ln2 * sqrt(pi) / 2, 0, 4, 11))
+
+
+
+def tanhc(z):
+    r = sqrt(z)
+    return (tanh(r) / r - 1) / z if z > tiny else -mpf(1) / 3
+
+
+print("/* for f64 results (host_f64.c) */")
+table("coef_tanh", "(tanh(x) / x - 1) / z in z = x^2, |x| <= 0.55, relative to tanh",
+      remez(tanhc, lambda z: z * sqrt(z) / tanh(sqrt(z)) if z > tiny else z + tiny, 0, mpf("0.3026"), 10))
 
 print("#define CONST_LOG2E", hexf(1 / ln2))
 print("#define CONST_LN2", hexf(ln2))

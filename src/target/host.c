@@ -11,8 +11,8 @@
  * and uniform values inside the element loop. instcombine was measured: no faster code, and half of the time
  * of all passes. */
 #define PASSES "always-inline,function(early-cse,loop-mssa(licm))"
-#define INLINE_USES \
-    4u /* a helper (host_math.c) with more uses is called: code and compile time stay linear */
+/* A helper (host_math.c) with more uses is called: code and compile time stay linear. */
+#define INLINE_USES 4u
 
 static void string_attribute(LLVMContextRef lx, LLVMValueRef f, const char *name, const char *value)
 {

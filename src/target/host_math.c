@@ -77,13 +77,23 @@ static LLVMValueRef at_least(llfi_emit *e, LLVMValueRef x, float lo)
     return pick(e, LLVMRealOLT, x, c, c, x);
 }
 
-/* Horner: c[0] + c[1] x + ... */
+static LLVMValueRef horner(llfi_emit *e, const double *c, size_t n, size_t step, LLVMValueRef x)
+{
+    size_t i = (n - 1) / step * step;
+    LLVMValueRef r = f64c(e, c[i]);
+    while (i >= step) {
+        i -= step;
+        r = add(e, mul(e, r, x), f64c(e, c[i]));
+    }
+    return r;
+}
+
+/* c[0] + c[1] x + ...: even and odd powers apart, which halves the latency for one more product. */
 static LLVMValueRef poly(llfi_emit *e, const double *c, size_t n, LLVMValueRef x)
 {
-    LLVMValueRef r = f64c(e, c[n - 1]);
-    for (size_t i = n - 1; i-- > 0;)
-        r = add(e, mul(e, r, x), f64c(e, c[i]));
-    return r;
+    LLVMValueRef z = mul(e, x, x);
+    LLVMValueRef even = horner(e, c, n, 2, z), odd = horner(e, c + 1, n - 1, 2, z);
+    return add(e, mul(e, odd, x), even);
 }
 
 /* The sign bit of f32 `from` on top of the magnitude `x`. */

@@ -56,11 +56,18 @@ ordinary = [1, 0x007FFFFF, 0x00800000, 0x00C00000, 0x33800000, 0x34000001, 0x3A8
             0x42B17218, 0x42B17219, 0x42CFF1B4, 0x42CFF1B5, 0x49800000, 0x497FFFFF, 0x4B000001, 0x6F79BE45, 0x7F7FFFFF]
 # 0x6f79be45 = 16367173 * 2^72, the f32 nearest to a multiple of pi/2 (Muller, Elementary Functions, 3rd ed., table 11.1)
 
+# arguments that need more than one part of 2/pi, of all sizes: a fixed sequence (multiplicative generator modulo 2^31 - 1)
+big, seed = [], 1
+for exponent in range(18, 128):
+    seed = seed * 48271 % (2**31 - 1)
+    big.append(((exponent + 127) << 23) + seed % (1 << 23))
+
 print("/* written by host_specials.py; do not edit */")
 for name, f in functions.items():
     rows = {bits: (result, 1) for bits, result in edges[name].items()}
     rows[NAN] = (NAN, 1)
-    for bits in ordinary + [b | 0x80000000 for b in ordinary]:
+    plain = ordinary + (big if name in ("SIN", "COS") else [])
+    for bits in plain + [b | 0x80000000 for b in plain]:
         x = value(bits)
         if bits in rows or (name in ("LOG", "RSQRT") and x < 0) or (name == "LOG1P" and x <= -1):
             continue
@@ -70,8 +77,6 @@ for name, f in functions.items():
         if name in ("TANH", "ERF") and abs(x) > 40:
             rows[bits] = (rounded(mpf(1) if x > 0 else mpf(-1)), 1)
             continue
-        if name in ("SIN", "COS"):
-            mp.prec = 400
         rows[bits] = (rounded(f(x)), 0)
     for bits, (result, exact) in sorted(rows.items()):
         print(f"SPECIAL({name}, 0x{bits:08x}u, 0x{result:08x}u, {exact})")

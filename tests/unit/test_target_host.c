@@ -229,6 +229,41 @@ static void maximum_and_minimum_follow_ieee(void **state)
             }
 }
 
+static LLVMValueRef through_f64(llfi_emit *e, const LLVMValueRef *arg, void *user)
+{
+    LLVMValueRef bits = llfi_backend_host.lowering->narrow(e, *(llf_dtype *)user, arg[0]);
+    return LLVMBuildZExt(e->b, bits, llfi_emit_vec(e->i32, e->width), "");
+}
+
+/* SEMANTICS B03: by way of f32 the first would be 3c00 and the third 3f80. */
+static void f64_is_narrowed_with_one_rounding(void **state)
+{
+    (void)state;
+    static const struct {
+        llf_dtype dtype;
+        double x;
+        uint32_t want;
+    } row[] = {
+        {LLF_F16, 1 + 0x1p-11 + 0x1p-30, 0x3c01},
+        {LLF_F16, 1.0 / 3.0, 0x3555},
+        {LLF_BF16, 1 + 0x1p-8 + 0x1p-40, 0x3f81},
+        {LLF_BF16, -1e300, 0xff80},
+    };
+    for (size_t i = 0; i < LLFI_COUNT(row); i++)
+        for (uint32_t width = 1; width <= 4; width *= 4) {
+            llf_dtype dtype = row[i].dtype;
+            host_jit_kernel k = {
+                .in = LLF_F64, .out = LLF_I32, .inputs = 1, .width = width, .make = through_f64};
+            k.user = &dtype;
+            host_jit j = compiled(&native, &k);
+            double in[4] = {row[i].x, row[i].x, row[i].x, row[i].x};
+            uint32_t out[4];
+            j.run((void *[]){in, out}, 0, 4);
+            assert_int_equal(out[3], row[i].want);
+            host_jit_free(&j);
+        }
+}
+
 /* ---- refusals */
 static LLVMValueRef through_half(llfi_emit *e, const LLVMValueRef *arg, void *user)
 {
@@ -356,6 +391,7 @@ int main(void)
         cmocka_unit_test(scalars_are_the_low_bytes_of_their_slot),
         cmocka_unit_test(only_the_given_range_is_touched),
         cmocka_unit_test(maximum_and_minimum_follow_ieee),
+        cmocka_unit_test(f64_is_narrowed_with_one_rounding),
         cmocka_unit_test(what_could_not_be_loaded_is_refused),
         cmocka_unit_test(objects_are_deterministic_and_checked),
         cmocka_unit_test(memory_may_run_out),
