@@ -304,7 +304,7 @@ static char *ptx_of(const char *target, llf_dtype dtype, uint32_t width, build_f
     assert_int_equal(strlen(code.code), code.bytes);
     char *text = strdup(code.code);
     assert_non_null(text);
-    nvptx_no_spill(m.target.cpu, text, target);
+    nvptx_no_spill(m.target.cpu, text, target, false);
     llfi_free(&m.cx->mem, code.code, code.bytes + 1);
     nvptx_close(&m);
     return text;
@@ -418,7 +418,7 @@ static void sine_and_cosine(void **state)
     (void)state;
     expect("nvptx:sm_90a", LLF_F32, 4, sin_cos, ".local", 0);
     expect("nvptx:sm_90a", LLF_F32, 4, sin_cos, ".ftz", 0);
-    expect("nvptx:sm_90a", LLF_F32, 4, sin_cos, "call", 0);
+    expect("nvptx:sm_90a", LLF_F32, 4, sin_cos, "llf_reduce_big, ", 1);
     /* one slow path for all lanes and both functions, and no more code than for one function but its choice
      */
     expect("nvptx:sm_90a", LLF_F32, 4, sin_cos, "cvt.rn.f32.f64", 1);

@@ -11,20 +11,6 @@ static bool may_have_frame(llf_op op, llf_dtype t)
     return t == LLF_F64 && (op == LLF_OP_SIN || op == LLF_OP_COS);
 }
 
-static void check_ptxas(const char *cpu, const char *ptx, llf_op op, llf_dtype t)
-{
-    char said[8192];
-    nvptx_assemble(cpu, ptx, said, sizeof said);
-    if (!said[0])
-        return;
-    const char *want = may_have_frame(op, t)
-                           ? " 0 bytes spill stores, 0 bytes spill loads"
-                           : " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
-    if (!strstr(said, want))
-        print_message("%s of %s on %s: %s\n", llfi_ops[op].name, llf_dtype_name(t), cpu, said);
-    assert_non_null(strstr(said, want));
-}
-
 /* What .ftz may stand on: approximations inside libdevice whose argument it has scaled away from subnormals.
  */
 static void check_text(const char *ptx, llf_op op)
@@ -68,7 +54,7 @@ static void compile_op(llf_op op, llf_dtype t, llf_dtype to, const llfi_target *
                       target->name, f.cx->diag.message);
     assert_int_equal(st, LLF_OK);
     check_text(code.code, op);
-    check_ptxas(target->cpu, code.code, op, t);
+    nvptx_no_spill(target->cpu, code.code, info->name, may_have_frame(op, t));
     llfi_free(&f.cx->mem, code.code, code.bytes + 1);
     llfi_module_destroy(&m);
     fixture_free(&f);

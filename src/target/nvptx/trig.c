@@ -1,9 +1,9 @@
 /* trig.c: f32 sine and cosine. libdevice's keep an array in local memory and cost a copy of their slow path
  * per lane, so these are our own. Up to LIMIT the argument is reduced by pi/2 in three parts with fma (Cody
- * and Waite); above, in one loop that is rarely entered, by an integer product with the bits of 2/pi (Payne
- * and Hanek, "Radian reduction for trigonometric functions", 1983). Errors are bounded by 1.5 ulp over all
- * f32 (tests/unit/test_target_nvptx_trig.c runs this arithmetic). Must not read memory at a lane-dependent
- * place of an array in registers: that becomes local memory. */
+ * and Waite); above, rarely, by one function of the module that multiplies by the bits of 2/pi (Payne and
+ * Hanek, "Radian reduction for trigonometric functions", 1983). Errors are below 1.5 ulp over all f32:
+ * tests/unit/test_target_nvptx_trig.c runs this very code. Must not read memory at a lane-dependent place of
+ * an array in registers: that becomes local memory. */
 #include "target/nvptx/nvptx.h"
 
 /* Within it q * pi/2's first part is exact enough for cosine; sine alone would do to 117435. */
@@ -84,7 +84,7 @@ static LLVMValueRef product(llfi_emit *e, LLVMValueRef magnitude)
     return LLVMBuildAdd(b, LLVMBuildShl(b, high, u64(e, 32), ""), middle, "");
 }
 
-/* Scalar: x of any size to (rest, quadrant); NaN for infinity. */
+/* Scalar: bits of x, of any size, to (rest, quadrant); NaN for infinity. */
 static void reduce_big(llfi_emit *e, LLVMValueRef bits, LLVMValueRef *rest, LLVMValueRef *quadrant)
 {
     LLVMBuilderRef b = e->b;
@@ -102,6 +102,35 @@ static void reduce_big(llfi_emit *e, LLVMValueRef bits, LLVMValueRef *rest, LLVM
     LLVMValueRef infinite = LLVMBuildICmp(b, LLVMIntEQ, magnitude, u32(e, 0x7f800000), "");
     *rest = LLVMBuildSelect(b, infinite, LLVMConstBitCast(u32(e, 0x7fc00000), e->f32), r, "");
     *quadrant = LLVMBuildSelect(b, negative, LLVMBuildNeg(b, q, ""), q, "");
+}
+
+/* The same as a function of the module, compiled once however many tiles there are: i64, rest's bits above
+ * the quadrant. */
+static LLVMValueRef reduce_function(llfi_emit *e, LLVMTypeRef type)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(e->module, "llf_reduce_big");
+    if (f)
+        return f;
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
+    LLVMValueRef rest, quadrant;
+    f = LLVMAddFunction(e->module, "llf_reduce_big", type);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->lx, f, ""));
+    reduce_big(e, LLVMGetParam(f, 0), &rest, &quadrant);
+    LLVMValueRef high = LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, rest, e->i32, ""), e->i64, "");
+    high = LLVMBuildShl(e->b, high, u64(e, 32), "");
+    LLVMBuildRet(e->b, LLVMBuildOr(e->b, high, LLVMBuildZExt(e->b, quadrant, e->i64, ""), ""));
+    LLVMPositionBuilderAtEnd(e->b, back);
+    return f;
+}
+
+static void call_reduce_big(llfi_emit *e, LLVMValueRef bits, LLVMValueRef *rest, LLVMValueRef *quadrant)
+{
+    LLVMTypeRef type = LLVMFunctionType(e->i64, &e->i32, 1, false);
+    LLVMValueRef both = LLVMBuildCall2(e->b, type, reduce_function(e, type), &bits, 1, "");
+    LLVMValueRef high = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, both, u64(e, 32), ""), e->i32, "");
+    *rest = LLVMBuildBitCast(e->b, high, e->f32, "");
+    *quadrant = LLVMBuildTrunc(e->b, both, e->i32, "");
 }
 
 static LLVMValueRef any(llfi_emit *e, LLVMValueRef mask)
@@ -140,7 +169,7 @@ static void loop_body(llfi_emit *e, rotation *t)
     LLVMValueRef big = LLVMBuildICmp(b, LLVMIntUGE, magnitude, u32(e, limit), "");
     big = LLVMBuildAnd(b, big, LLVMBuildICmp(b, LLVMIntULE, magnitude, u32(e, 0x7f800000), ""), "");
     /* a small lane, or NaN, is replaced by LIMIT, so that it reads inside the table */
-    reduce_big(e, LLVMBuildSelect(b, big, x, u32(e, limit), ""), &reduced[REST], &reduced[QUADRANT]);
+    call_reduce_big(e, LLVMBuildSelect(b, big, x, u32(e, limit), ""), &reduced[REST], &reduced[QUADRANT]);
     t->next[X] = x;
     for (uint32_t k = REST; k < KINDS; k++)
         t->next[k] = LLVMBuildSelect(b, big, reduced[k], t->now[k][0], "");
