@@ -1,0 +1,144 @@
+/* Memory of the base room: allocation hooks, arenas, arrays, strings, hashes, maps. */
+#include "ir_testing.h"
+
+static const llf_allocator *mem(void **state)
+{
+    return &((llf_context *)*state)->mem;
+}
+
+static void empty_blocks_have_addresses(void **state)
+{
+    void *a = llfi_alloc(mem(state), 0), *b = llfi_alloc_zero(mem(state), 0);
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_ptr_not_equal(a, b);
+    b = llfi_resize(mem(state), b, 0, 0);
+    assert_non_null(b);
+    llfi_free(mem(state), a, 0);
+    llfi_free(mem(state), b, 0);
+    llfi_free(mem(state), NULL, 12);
+}
+
+static void malloc_hook_behaves_as_realloc(void **state)
+{
+    (void)state;
+    char *p = llfi_alloc(&llfi_malloc_allocator, 4);
+    memcpy(p, "abc", 4);
+    p = llfi_resize(&llfi_malloc_allocator, p, 4, 4000);
+    assert_string_equal(p, "abc");
+    llfi_free(&llfi_malloc_allocator, p, 4000);
+}
+
+static void arena_is_aligned_zeroed_and_reset(void **state)
+{
+    llfi_arena a;
+    llfi_arena_init(&a, mem(state));
+    for (size_t round = 0; round < 3; round++) {
+        for (size_t size = 0; size < 3000; size += 7) {
+            unsigned char *p = llfi_arena_alloc(&a, size);
+            assert_non_null(p);
+            assert_int_equal((uintptr_t)p % 16, 0);
+            for (size_t i = 0; i < size; i++)
+                assert_int_equal(p[i], 0);
+            memset(p, 0xee, size);
+        }
+        llfi_arena_reset(&a);
+    }
+    assert_null(llfi_arena_alloc(&a, SIZE_MAX));
+    assert_null(llfi_arena_alloc(&a, SIZE_MAX - 40));
+    assert_null(llfi_arena_copy(&a, "", SIZE_MAX));
+    assert_string_equal(llfi_arena_copy(&a, "abcdef", 3), "abc");
+    llfi_arena_destroy(&a);
+}
+
+static void vec_grows_and_refuses_overflow(void **state)
+{
+    LLFI_VEC(uint32_t) v = {0};
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_true(llfi_vec_reserve(mem(state), &v, 1));
+        v.at[v.count++] = i;
+    }
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(v.at[i], i);
+    assert_false(llfi_vec_reserve(mem(state), &v, SIZE_MAX));
+    assert_false(llfi_vec_reserve(mem(state), &v, SIZE_MAX / 4));
+    assert_int_equal(v.count, 1000);
+    llfi_vec_free(mem(state), &v);
+    assert_null(v.at);
+}
+
+static void strings_format_and_escape(void **state)
+{
+    llfi_str s;
+    llfi_str_init(&s, mem(state));
+    llfi_str_printf(&s, "%d-%s", 12, "x");
+    assert_string_equal(s.at, "12-x");
+    char wide[400];
+    memset(wide, 'w', sizeof wide - 1);
+    wide[sizeof wide - 1] = 0;
+    llfi_str_printf(&s, "%s", wide);
+    assert_int_equal(s.len, 4 + 399);
+    assert_string_equal(s.at + 4, wide);
+    llfi_str_clear(&s);
+    llfi_str_json(&s, "a\"b\\c\n\x01\t");
+    assert_string_equal(s.at, "\"a\\\"b\\\\c\\n\\u0001\\t\"");
+    llfi_str_free(&s);
+}
+
+static void a_failed_string_stays_failed(void **state)
+{
+    test_heap *h = mem(state)->user;
+    llfi_str s;
+    llfi_str_init(&s, mem(state));
+    h->fail_at = h->requests + 1;
+    llfi_str_puts(&s, "lost");
+    assert_true(s.failed);
+    llfi_str_puts(&s, "too");
+    assert_true(s.failed);
+    assert_int_equal(s.len, 0);
+    llfi_str_free(&s);
+}
+
+/* The values name kernels in files: they may never change. Computed once by a Python transcription of the
+ * algorithm. */
+static void hashes_are_the_same_everywhere(void **state)
+{
+    (void)state;
+    assert_true(llfi_hash_u64(0, 0) == UINT64_C(0x48218226ff3cd4bf));
+    assert_true(llfi_hash_u64(1, 2) == UINT64_C(0x081a5c1377856b73));
+    assert_true(llfi_hash(0, "", 0) == UINT64_C(0x48218226ff3cd4bf));
+    assert_true(llfi_hash(0, "abc", 3) == UINT64_C(0x4ce22cad4e806392));
+    assert_true(llfi_hash(7, "0123456789abcdef!", 17) == UINT64_C(0x7b9e8bfe7f1aeacd));
+}
+
+static void map_finds_all_candidates(void **state)
+{
+    llfi_map m = {0};
+    size_t cursor = 0;
+    assert_int_equal(llfi_map_next(&m, 5, &cursor), UINT32_MAX);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_true(llfi_map_add(mem(state), &m, i % 100 * 1024, i)); /* long runs and equal hashes */
+    for (uint32_t h = 0; h < 100; h++) {
+        uint32_t seen = 0;
+        cursor = 0;
+        for (uint32_t v; (v = llfi_map_next(&m, (uint64_t)h * 1024, &cursor)) != UINT32_MAX; seen++)
+            assert_int_equal(v % 100, h);
+        assert_int_equal(seen, 10);
+    }
+    cursor = 0;
+    assert_int_equal(llfi_map_next(&m, 77, &cursor), UINT32_MAX);
+    llfi_map_free(mem(state), &m);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(empty_blocks_have_addresses),       TEST(malloc_hook_behaves_as_realloc),
+        TEST(arena_is_aligned_zeroed_and_reset), TEST(vec_grows_and_refuses_overflow),
+        TEST(strings_format_and_escape),         TEST(a_failed_string_stays_failed),
+        TEST(hashes_are_the_same_everywhere),    TEST(map_finds_all_candidates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* Normal form of dim expressions: equal ids for equal expressions, folding, limits, evaluation, printing. */
+#include "ir_testing.h"
+
+static llfi_dims *dims;
+static llfi_dim A, B, C;
+
+static int setup(void **state)
+{
+    if (test_setup(state))
+        return -1;
+    dims = llfi_dims_create(&((llf_context *)*state)->mem);
+    A = llfi_dim_sym(dims, llfi_dims_symbol(dims, "A", 1));
+    B = llfi_dim_sym(dims, llfi_dims_symbol(dims, "B", 1));
+    C = llfi_dim_sym(dims, llfi_dims_symbol(dims, "C", 1));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    llfi_dims_destroy(dims);
+    return test_teardown(state);
+}
+
+static llfi_dim k(int64_t v)
+{
+    return llfi_dim_const(dims, v);
+}
+static llfi_dim add(llfi_dim a, llfi_dim b)
+{
+    return llfi_dim_add(dims, a, b);
+}
+static llfi_dim mul(llfi_dim a, llfi_dim b)
+{
+    return llfi_dim_mul(dims, a, b);
+}
+static llfi_dim fdiv(llfi_dim a, llfi_dim b)
+{
+    return llfi_dim_floordiv(dims, a, b);
+}
+static llfi_dim min(llfi_dim a, llfi_dim b)
+{
+    return llfi_dim_min(dims, a, b);
+}
+static llfi_dim max(llfi_dim a, llfi_dim b)
+{
+    return llfi_dim_max(dims, a, b);
+}
+
+static void sums_and_products_have_one_form(void **state)
+{
+    (void)state;
+    assert_int_equal(add(mul(B, k(4)), k(1)), add(k(1), mul(k(4), B)));
+    assert_int_equal(mul(add(A, B), C), add(mul(A, C), mul(B, C)));
+    assert_int_equal(mul(C, add(B, A)), add(mul(C, B), mul(C, A)));
+    assert_int_equal(add(A, A), mul(k(2), A));
+    assert_int_equal(mul(add(A, k(1)), add(A, k(1))), add(add(mul(A, A), mul(k(2), A)), k(1)));
+    assert_int_equal(mul(mul(A, B), C), mul(A, mul(C, B)));
+    assert_int_equal(mul(A, k(1)), A);
+    assert_int_equal(mul(A, k(0)), k(0));
+    assert_int_equal(add(A, k(0)), A);
+    assert_int_equal(add(k(2), k(3)), k(5));
+    assert_int_not_equal(add(A, B), add(A, C));
+    assert_int_equal(llfi_dims_symbol(dims, "A", 1), 0);
+    assert_int_equal(llfi_dims_symbols(dims), 3);
+}
+
+static void divisions_fold(void **state)
+{
+    (void)state;
+    assert_int_equal(fdiv(k(7), k(2)), k(3));
+    assert_int_equal(fdiv(A, k(1)), A);
+    assert_int_equal(fdiv(add(mul(k(4), B), k(1)), k(4)), B);
+    assert_int_equal(fdiv(add(mul(k(4), B), k(6)), k(4)), add(B, k(1)));
+    assert_int_equal(fdiv(mul(k(6), A), k(4)), add(A, fdiv(A, k(2)))); /* 6a//4 = a + 2a//4 */
+    assert_int_equal(fdiv(add(mul(k(2), A), k(1)), k(4)), fdiv(A, k(2)));
+    assert_int_equal(fdiv(fdiv(A, k(3)), k(5)), fdiv(A, k(15)));
+    assert_int_equal(fdiv(fdiv(A, k(INT64_MAX)), k(2)), k(0));
+    assert_int_equal(fdiv(A, k(0)), LLFI_DIM_NONE);
+    assert_int_not_equal(fdiv(A, A), k(1)); /* A may be 0 */
+    assert_int_not_equal(fdiv(k(0), A), k(0));
+}
+
+static void min_and_max_fold(void **state)
+{
+    (void)state;
+    assert_int_equal(min(k(3), k(5)), k(3));
+    assert_int_equal(max(k(3), k(5)), k(5));
+    assert_int_equal(min(A, B), min(B, A));
+    assert_int_equal(max(A, A), A);
+    assert_int_equal(max(A, k(0)), A);
+    assert_int_equal(min(A, k(0)), k(0));
+    assert_int_equal(min(A, add(A, B)), A);
+    assert_int_equal(max(A, add(A, k(1))), add(A, k(1)));
+    assert_int_not_equal(min(A, k(1)), k(1));
+}
+
+static void limits_give_none_and_not_nonsense(void **state)
+{
+    (void)state;
+    llfi_dim big = k(INT64_MAX);
+    assert_int_equal(k(-1), LLFI_DIM_NONE);
+    assert_int_equal(add(big, k(1)), LLFI_DIM_NONE);
+    assert_int_equal(mul(big, k(2)), LLFI_DIM_NONE);
+    assert_int_equal(mul(mul(big, A), k(2)), LLFI_DIM_NONE);
+    assert_int_equal(add(LLFI_DIM_NONE, k(1)), LLFI_DIM_NONE);
+    llfi_dim x = A; /* (A + B + C)^n grows without end unless it is stopped */
+    for (int i = 0; i < 60; i++)
+        x = mul(x, add(add(A, B), C));
+    assert_int_equal(x, LLFI_DIM_NONE);
+    x = A;
+    for (int i = 0; i < 60; i++)
+        x = fdiv(x, B);
+    assert_int_equal(x, LLFI_DIM_NONE);
+    x = A; /* doubles its printed size at every step */
+    for (int i = 0; i < 25; i++)
+        x = min(mul(x, add(B, C)), k(1000));
+    assert_int_equal(x, LLFI_DIM_NONE);
+    assert_false(llfi_dims_nomem(dims));
+    assert_int_equal(add(A, k(1)), add(k(1), A)); /* and the next call works */
+}
+
+static void evaluation_is_exact_or_refused(void **state)
+{
+    (void)state;
+    int64_t v, s[3] = {7, 3, -1};
+    assert_true(llfi_dim_eval(dims, add(mul(A, B), k(2)), s, &v));
+    assert_int_equal(v, 23);
+    assert_true(llfi_dim_eval(dims, fdiv(A, B), s, &v));
+    assert_int_equal(v, 2);
+    assert_true(llfi_dim_eval(dims, min(A, B), s, &v));
+    assert_int_equal(v, 3);
+    assert_true(llfi_dim_eval(dims, max(A, B), s, &v));
+    assert_int_equal(v, 7);
+    assert_false(llfi_dim_eval(dims, C, s, &v)); /* unbound */
+    s[1] = 0;
+    assert_false(llfi_dim_eval(dims, fdiv(A, B), s, &v));
+    s[0] = INT64_MAX;
+    s[1] = 2;
+    assert_false(llfi_dim_eval(dims, mul(A, B), s, &v));
+    assert_false(llfi_dim_eval(dims, add(A, B), s, &v));
+    assert_false(llfi_dim_eval(dims, LLFI_DIM_NONE, s, &v));
+    s[2] = 0;
+    assert_true(llfi_dim_eval(dims, mul(mul(A, A), C), s, &v)); /* 0, though A * A overflows */
+    assert_int_equal(v, 0);
+}
+
+static uint64_t next(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *seed >> 33;
+}
+
+/* Random expressions: the normal form has the value of the plain expression, and prints to text of the same
+ * id. */
+static void random_expressions_keep_their_value(void **state)
+{
+    llf_context *cx = *state;
+    uint64_t seed = 12345;
+    for (int round = 0; round < 2000; round++) {
+        int64_t s[3] = {(int64_t)(next(&seed) % 50), (int64_t)(next(&seed) % 50) + 1,
+                        (int64_t)(next(&seed) % 9) + 1};
+        llfi_dim dim[12] = {A, B, C, k(2), k(3), k(1)};
+        int64_t value[12] = {s[0], s[1], s[2], 2, 3, 1};
+        llfi_str text;
+        llfi_str_init(&text, &cx->mem);
+        llfi_str_puts(&text, "graph @g(%x: f32[A, B, C");
+        for (int i = 6; i < 12; i++) {
+            uint64_t a = next(&seed) % (uint64_t)i, b = next(&seed) % (uint64_t)i, op = next(&seed) % 5;
+            if (op == 2 && value[b] == 0)
+                op = 0;
+            dim[i] = op == 0   ? add(dim[a], dim[b])
+                     : op == 1 ? mul(dim[a], dim[b])
+                     : op == 2 ? fdiv(dim[a], dim[b])
+                     : op == 3 ? min(dim[a], dim[b])
+                               : max(dim[a], dim[b]);
+            value[i] = op == 0   ? value[a] + value[b]
+                       : op == 1 ? value[a] * value[b]
+                       : op == 2 ? value[a] / value[b]
+                       : op == 3 ? (value[a] < value[b] ? value[a] : value[b])
+                                 : (value[a] > value[b] ? value[a] : value[b]);
+            if (value[i] > 1000000 || dim[i] == LLFI_DIM_NONE) {
+                dim[i] = A;
+                value[i] = s[0];
+            }
+            int64_t got;
+            assert_true(llfi_dim_eval(dims, dim[i], s, &got));
+            assert_int_equal(got, value[i]);
+            llfi_str_puts(&text, ", ");
+            llfi_dim_print(dims, dim[i], &text);
+        }
+        llfi_str_puts(&text, "]) {\n  ret %x\n}\n");
+        llf_graph *g = test_parse(cx, text.at);
+        test_printed(cx, g, text.at);
+        llf_graph_destroy(g);
+        llfi_str_free(&text);
+    }
+}
+
+static void order_does_not_hang_on_what_was_made_first(void **state)
+{
+    llf_context *cx = *state;
+    llfi_dims *other = llfi_dims_create(&cx->mem);
+    llfi_dim b = llfi_dim_sym(other, llfi_dims_symbol(other, "B", 1));
+    llfi_dim a = llfi_dim_sym(other, llfi_dims_symbol(other, "A", 1));
+    llfi_dim y = llfi_dim_add(other, llfi_dim_mul(other, b, a), llfi_dim_add(other, b, a));
+    llfi_dim x = add(mul(A, B), add(A, B));
+    llfi_str s, t;
+    llfi_str_init(&s, &cx->mem);
+    llfi_str_init(&t, &cx->mem);
+    llfi_dim_print(dims, x, &s);
+    llfi_dim_print(other, y, &t);
+    assert_string_equal(s.at, "A+B+A*B");
+    assert_string_equal(t.at, "A+B+A*B");
+    assert_true(llfi_dim_hash(dims, x) == llfi_dim_hash(other, y));
+    llfi_dims *copy = llfi_dims_clone(dims, &cx->mem);
+    assert_int_equal(llfi_dim_add(copy, llfi_dim_mul(copy, A, B), llfi_dim_add(copy, A, B)), x);
+    llfi_dims_destroy(copy);
+    llfi_dims_destroy(other);
+    llfi_str_free(&s);
+    llfi_str_free(&t);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(sums_and_products_have_one_form),
+        TEST(divisions_fold),
+        TEST(min_and_max_fold),
+        TEST(limits_give_none_and_not_nonsense),
+        TEST(evaluation_is_exact_or_refused),
+        TEST(random_expressions_keep_their_value),
+        TEST(order_does_not_hang_on_what_was_made_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
