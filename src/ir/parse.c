@@ -342,6 +342,9 @@ static llf_status parse_node(llfi_parser *p)
     uint64_t attr = 0;
     llf_id id;
     LLF_TRY(parse_arguments(p, o, &list, &given, &attr));
+    if (llfi_lex_peek(x) != '!')
+        LLF_TRY(end_of_line(
+            p, "behind an operand")); /* before the operands are counted: a missing comma is no arity */
     if (o->attr == LLFI_ATTR_DTYPE && !given)
         return llfi_fail_at(x->diag, LLF_E_PARSE, word.place, o->name, "%s needs the attribute %s=", o->name,
                             llfi_attr_name(o->attr));
@@ -432,12 +435,12 @@ static llf_status parse_signature(llfi_parser *p)
     llfi_lex_lines(x);
     LLF_TRY(llfi_lex_expect(x, '(', "behind the graph's name"));
     llfi_lex_lines(x);
-    while (llfi_lex_peek(x) != ')') {
+    bool more = llfi_lex_peek(x) != ')';
+    while (more) {
+        llfi_lex_lines(x);
         LLF_TRY(parse_input(p));
         llfi_lex_lines(x);
-        if (!llfi_lex_accept(x, ','))
-            break;
-        llfi_lex_lines(x);
+        more = llfi_lex_accept(x, ',');
     }
     LLF_TRY(llfi_lex_expect(x, ')', "or ',' behind an input"));
     llfi_lex_lines(x);

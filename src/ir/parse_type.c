@@ -182,18 +182,17 @@ llf_status llfi_parse_type(llfi_parser *p, bool *scalar, uint32_t *type)
     if (!*scalar) {
         LLF_TRY(llfi_lex_expect(x, '[', "behind the dtype (a tensor is f32[N], a host value: scalar f32)"));
         llfi_lex_lines(x);
-        while (llfi_lex_peek(x) != ']') {
+        bool more = llfi_lex_peek(x) != ']';
+        while (more) {
+            llfi_lex_lines(x);
             if (rank == LLFI_RANK)
                 return llfi_fail_at(x->diag, LLF_E_LIMIT, llfi_lex_place(x), NULL,
                                     "rank is over the limit of %u dims", LLFI_RANK);
             p->nesting = 0;
             LLF_TRY(dim_expr(p, &dim[rank++]));
-            if (llfi_lex_peek(x) != ']')
-                LLF_TRY(llfi_lex_expect(x, ',', "or ']' behind a dim"));
-            else
-                break;
+            more = llfi_lex_accept(x, ',');
         }
-        LLF_TRY(llfi_lex_expect(x, ']', "behind the dims"));
+        LLF_TRY(llfi_lex_expect(x, ']', rank ? "or ',' behind a dim" : "behind the dims"));
     }
     *type = llfi_type_make(p->g, dtype, rank, dim);
     return *type == UINT32_MAX ? llfi_nomem(x->diag) : LLF_OK;
