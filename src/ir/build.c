@@ -222,7 +222,7 @@ static bool symbol_valid(const char *name)
 
 int64_t llf_symbol(llf_graph *g, const char *name)
 {
-    if (!g)
+    if (!g || g->poisoned != LLF_OK)
         return 0;
     if (!name || !symbol_valid(name)) {
         poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG,

@@ -108,6 +108,16 @@ def main():
         for _ in range(60):
             texts.append("%d.%de%d" % (rnd.randrange(10), rnd.randrange(10 ** rnd.randrange(1, 25)),
                                        rnd.randrange(-50, 50) if fmt != "f64" else rnd.randrange(-330, 310)))
+        # quotients of 64 bits that end exactly half way, with a remainder behind them: 19 digits over 10^19
+        if fmt == "f64":
+            found = 0
+            while found < 8:
+                v = rnd.randrange(9 * 10 ** 18, 10 ** 19) | 1
+                q = (v << 64 << (64 - v.bit_length())) // 10 ** 19
+                q >>= q.bit_length() - 64
+                if q % 4096 == 1024:
+                    texts.append("%de-19" % v)
+                    found += 1
         for t in texts:
             if len(t) > 2200:
                 continue

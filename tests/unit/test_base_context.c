@@ -54,6 +54,10 @@ static void long_messages_are_cut(void **state)
     assert_true(n < sizeof d.message);
     assert_string_equal(d.pub.message + n - 3, "...");
     assert_true(strlen(d.pub.op) < sizeof d.op);
+    llfi_diag plain = {0};
+    llfi_fail(&plain, LLF_E_ARG, "%s", text);
+    assert_int_equal(strlen(plain.pub.message), sizeof plain.message - 1);
+    assert_string_equal(plain.pub.message + sizeof plain.message - 4, "...");
     llfi_diag_copy(&copy, &d);
     memset(&d, 0, sizeof d);
     assert_int_equal(strlen(copy.pub.message), n);

@@ -231,6 +231,7 @@ static void poison_keeps_the_first_message(void **state)
     assert_string_equal(llf_last_error(cx)->message, first);
     assert_string_equal(llf_last_error(cx)->op, "add");
     assert_int_equal(llf_relu(g, bad), LLF_NONE);
+    assert_int_equal(llf_symbol(g, "2N"), 0);
     assert_int_equal(llf_cast(g, 1000, (llf_dtype)99), LLF_NONE);
     assert_int_equal(llf_const(g, (llf_dtype)99, 1), LLF_NONE);
     assert_int_equal(llf_output(g, llf_mul(g, bad, x)), LLF_E_TYPE);

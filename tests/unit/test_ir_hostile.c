@@ -131,7 +131,9 @@ static void every_mistake_has_its_message(void **state)
         {HEAD "  %0 = neg %\xc3\xa4\n}", LLF_E_PARSE, 2, 12, "no name"},
         {HEAD "  \xe2\x82\xac\n}", LLF_E_PARSE, 2, 3, "found '\xe2\x82\xac'"},
         {"graph @g() {\n\xff\n}", LLF_E_PARSE, 2, 1, "byte 0xff is not UTF-8"},
-        {"; \xc0\x80", LLF_E_PARSE, 1, 3, "0xc0"},         /* overlong */
+        {"; \xc0\x80", LLF_E_PARSE, 1, 3, "0xc0"}, /* overlong */
+        {"; \xe0\x80\x80", LLF_E_PARSE, 1, 3, "0xe0"},
+        {"; \xf0\x80\x80\x80", LLF_E_PARSE, 1, 3, "0xf0"},
         {"; \xed\xa0\x80", LLF_E_PARSE, 1, 3, "0xed"},     /* surrogate */
         {"; \xf4\x90\x80\x80", LLF_E_PARSE, 1, 3, "0xf4"}, /* over U+10FFFF */
         {"; \xe2\x82", LLF_E_PARSE, 1, 3, "0xe2"},         /* cut off */
