@@ -182,9 +182,15 @@ static void make_inputs(maker *m)
     }
 }
 
+/* Half are what algebra looks for: neutral elements, and those that are neutral but for a sign or a NaN. */
 static llf_id literal(maker *m, llf_dtype dtype)
 {
+    static const double neutral[] = {0.0, -0.0, 1, -1, 2};
     uint64_t bits = value(m->r, dtype, rg_below(m->r, 3), 40);
+    double plain = neutral[rg_below(m->r, LLFI_COUNT(neutral))];
+    if (rg_chance(m->r, 50))
+        bits = llfi_dtypes[dtype].kind == LLFI_KIND_FLOAT ? llfi_bits_from_f64(dtype, plain)
+                                                          : llfi_bits_from_i64(dtype, (int64_t)plain);
     if (llfi_bits_nan(dtype, bits)) /* text knows one NaN */
         bits = llfi_bits_from_f64(dtype, (double)__builtin_nanf(""));
     return llfi_build_const(m->g, dtype, bits);
@@ -207,7 +213,7 @@ static llf_id operand(maker *m, llf_dtype dtype, uint32_t like)
 {
     uint32_t count = (uint32_t)m->g->nodes.count;
     uint32_t window = rg_chance(m->r, m->deep) && count > 3 ? 3 : count;
-    if (rg_chance(m->r, 8))
+    if (rg_chance(m->r, 12))
         return literal(m, dtype);
     uint32_t start = count - 1 - rg_below(m->r, window);
     for (uint32_t i = 0; i < count; i++) {
@@ -223,13 +229,25 @@ static llf_id operand(maker *m, llf_dtype dtype, uint32_t like)
     return literal(m, dtype);
 }
 
+/* Ops that simplify rewrites, once per rule. */
+enum {
+#define EW(id, ...) RULED_##id = LLF_OP_##id,
+#include "llfuse/ops.def"
+    RULED_NONE = LLF_OPS
+};
+static const uint16_t ruled[] = {
+#define RULE(op, id, equation) RULED_##op,
+#include "passes/rules.def"
+#undef RULE
+};
+
 static llf_op random_op(maker *m)
 {
-    llf_op op;
+    uint32_t op;
     do
-        op = (llf_op)rg_below(m->r, LLF_OPS);
-    while (llfi_ops[op].cls == LLFI_CLASS_LEAF);
-    return op;
+        op = rg_chance(m->r, 30) ? ruled[rg_below(m->r, LLFI_COUNT(ruled))] : rg_below(m->r, LLF_OPS);
+    while (op == RULED_NONE || llfi_ops[op].cls == LLFI_CLASS_LEAF);
+    return (llf_op)op;
 }
 
 static uint64_t random_attr(maker *m, llf_op op)
@@ -255,7 +273,8 @@ static llf_id random_node(maker *m)
     llf_id arg[3] = {LLF_NONE, LLF_NONE, LLF_NONE};
     uint32_t like = LLF_NONE;
     for (uint32_t i = 0; i < info->arity; i++) {
-        arg[i] = operand(m, info->sig[i] == 'b' ? LLF_BOOL : dtype, like);
+        bool again = i && info->sig[i] == info->sig[i - 1] && rg_chance(m->r, 10);
+        arg[i] = again ? arg[i - 1] : operand(m, info->sig[i] == 'b' ? LLF_BOOL : dtype, like);
         if (arg[i] == LLF_NONE)
             return LLF_NONE;
         if (llfi_type_of(m->g, arg[i]).rank)

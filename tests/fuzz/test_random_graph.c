@@ -1,10 +1,13 @@
 /* test_random_graph.c: the generator: what it makes is valid, prints and parses byte for byte, is the same
  * for the same seed, and reaches every op, dtype, rank and kind of output. */
+#include "interp/interp.h"
 #include "ir/float.h"
+#include "passes/pass.h"
 #include "random_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 // clang-format off
 #include <cmocka.h>
 // clang-format on
@@ -122,10 +125,136 @@ static void test_data(void **state)
     }
 }
 
+/* Interprets with data of that seed. value[id] as llfi_interp. */
+static void **interpret(const llf_graph *g, uint64_t seed, const rg_binding *binding, llfi_arena *arena)
+{
+    rg_random r = rg_seeded(seed);
+    const void *data[RG_INPUTS];
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        int64_t shape[LLF_MAX_RANK], n = rg_elements(g, g->inputs.at[i], binding, shape);
+        llf_dtype dtype = llfi_dtype_of(g, g->inputs.at[i]);
+        void *p = llfi_arena_alloc(arena, (size_t)n * llf_dtype_size(dtype) + 1);
+        rg_fill(&r, dtype, n, p);
+        data[i] = p;
+    }
+    void **value = llfi_arena_alloc(arena, g->nodes.count * sizeof *value);
+    assert_int_equal(llfi_interp(g, binding->symbol, data, arena, value), LLF_OK);
+    return value;
+}
+
+static void compare(uint64_t seed, const llf_graph *g, const llf_graph *h, const rg_binding *binding,
+                    void **a, void **b)
+{
+    assert_int_equal(g->outputs.count, h->outputs.count);
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        llf_id x = g->outputs.at[i], y = h->outputs.at[i];
+        llf_dtype dtype = llfi_dtype_of(g, x);
+        int64_t shape[LLF_MAX_RANK], n = rg_elements(g, x, binding, shape);
+        assert_int_equal(llfi_dtype_of(h, y), dtype);
+        assert_int_equal(rg_elements(h, y, binding, shape), n);
+        for (int64_t at = 0; at < n; at++) {
+            size_t offset = (size_t)at * llf_dtype_size(dtype);
+            uint64_t want = llfi_bits_load(dtype, (char *)a[x] + offset),
+                     got = llfi_bits_load(dtype, (char *)b[y] + offset);
+            if (want != got && !(llfi_bits_nan(dtype, want) && llfi_bits_nan(dtype, got)))
+                fail_msg("seed %llu, output %zu, element %lld: %llx before the passes, %llx after",
+                         (unsigned long long)seed, i, (long long)at, (unsigned long long)want,
+                         (unsigned long long)got);
+        }
+    }
+}
+
+static void optimise(llf_context *cx, llf_graph *g, const char *const *names, size_t count, uint32_t *fired)
+{
+    llfi_passes_state state = {0};
+    llfi_plan plan;
+    llfi_plan_init(&plan, &cx->mem);
+    if (llfi_passes_run(cx, g, names, count, &state, &plan) != LLF_OK)
+        fail_msg("%s", llf_last_error(cx)->message);
+    llfi_plan_destroy(&plan);
+    for (size_t i = 0; i < LLFI_RULES; i++)
+        fired[i] += state.fired[i];
+}
+
+static void test_passes_keep_bits(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"decompose", "fold", "simplify", "cse", "dce", "outputs"};
+    static const char *const rules[] = {
+#define RULE(op, id, equation) #id,
+#include "passes/rules.def"
+#undef RULE
+    };
+    const rg_limits limits = {3, 40, 60};
+    uint32_t fired[LLFI_RULES] = {0};
+    llf_context *cx = llf_context_create(NULL);
+    for (uint64_t seed = 0; seed < GRAPHS; seed++) {
+        rg_binding binding;
+        llfi_arena arena;
+        llfi_arena_init(&arena, &cx->mem);
+        llf_graph *g = rg_graph(cx, seed, &limits, &binding);
+        assert_non_null(g);
+        /* Every value is an output where the pass may not drop any: wrong algebra cannot hide in a later op.
+         */
+        for (llf_id id = 0; seed % 2 && id < g->nodes.count; id++)
+            assert_int_equal(llf_output(g, id), LLF_OK);
+        llf_graph *h = llfi_graph_clone(g, cx);
+        optimise(cx, g, names, 1, fired);
+        optimise(cx, h, names, LLFI_COUNT(names), fired);
+        compare(seed, g, h, &binding, interpret(g, seed, &binding, &arena),
+                interpret(h, seed, &binding, &arena));
+        llf_graph_destroy(g);
+        llf_graph_destroy(h);
+        llfi_arena_destroy(&arena);
+    }
+    llf_context_destroy(cx);
+    for (size_t i = 0; i < LLFI_RULES; i++)
+        if (fired[i] < 20)
+            fail_msg("rule %s fired %u times", rules[i], fired[i]);
+}
+
+/* One element at a time, reading only what it needs, gives what the whole graph gives. */
+static void test_single_elements(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"decompose"};
+    const rg_limits limits = {3, 40, 60};
+    uint32_t fired[LLFI_RULES] = {0};
+    llf_context *cx = llf_context_create(NULL);
+    for (uint64_t seed = 0; seed < 500; seed++) {
+        rg_binding binding;
+        llfi_arena arena;
+        llfi_arena_init(&arena, &cx->mem);
+        llf_graph *g = rg_graph(cx, seed, &limits, &binding);
+        optimise(cx, g, names, 1, fired);
+        void **value = interpret(g, seed, &binding, &arena);
+        const void *data[RG_INPUTS];
+        for (size_t i = 0; i < g->inputs.count; i++)
+            data[i] = value[g->inputs.at[i]];
+        for (llf_id id = 0; id < g->nodes.count; id++) {
+            int64_t shape[LLF_MAX_RANK], n = rg_elements(g, id, &binding, shape);
+            llf_dtype dtype = llfi_dtype_of(g, id);
+            for (int64_t at = 0; at < n; at += 7) {
+                uint64_t bits[2];
+                assert_int_equal(
+                    llfi_interp_at(g, binding.symbol, data, &arena, (const llf_id[]){id, id}, 2, at, bits),
+                    LLF_OK);
+                assert_true(bits[0] ==
+                            llfi_bits_load(dtype, (char *)value[id] + (size_t)at * llf_dtype_size(dtype)));
+                assert_true(bits[1] == bits[0]);
+            }
+        }
+        llf_graph_destroy(g);
+        llfi_arena_destroy(&arena);
+    }
+    llf_context_destroy(cx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),
                                        cmocka_unit_test(test_same_seed_same_graph),
-                                       cmocka_unit_test(test_data)};
+                                       cmocka_unit_test(test_data), cmocka_unit_test(test_passes_keep_bits),
+                                       cmocka_unit_test(test_single_elements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
