@@ -190,6 +190,8 @@ llf_status bench_count(bench_run *r, const bench_case *k, const llf_graph *g, co
     uint32_t planned = is_empty(g, symbol) ? 0 : row->kernels_fused;
     if (row->launches != planned)
         bench_row_fault(row, "%.0f launches counted, the plan has %u", row->launches, planned);
+    if (row->spills)
+        bench_row_fault(row, "a kernel uses %d bytes of local memory a thread", row->spills);
     expect(r, k, row);
     return LLF_OK;
 }

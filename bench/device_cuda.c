@@ -62,7 +62,11 @@ static llf_status gpu_upload(bench_device *d, void *to, const void *from, size_t
 {
     gpu *g = d->state;
     LLF_TRY(gpu_sync(d));
-    return bytes ? CHECK(d, g->cu->MemcpyHtoD(address(to), from, bytes), "cuMemcpyHtoD") : LLF_OK;
+    if (!bytes)
+        return LLF_OK;
+    LLF_TRY(CHECK(d, g->cu->MemcpyHtoD(address(to), from, bytes), "cuMemcpyHtoD"));
+    /* a small copy may return before it has arrived, and our stream does not wait for the default one */
+    return CHECK(d, g->cu->CtxSynchronize(), "cuCtxSynchronize");
 }
 
 static llf_status gpu_download(bench_device *d, void *to, const void *from, size_t bytes)
