@@ -35,7 +35,7 @@ typedef struct {
     uint32_t sweeps;
     uint32_t warmup, min_samples, threads;
     uint64_t seed;
-    bool list, check, explain, ceiling, compare_openmp, help, help_env;
+    bool list, check, explain, ceiling, compare_openmp, warm, help, help_env;
 } bench_options;
 /* False: `error` holds one sentence. `files` must hold argc entries. */
 bool bench_options_parse(int argc, char **argv, const char **files, bench_options *, char *error,
@@ -145,11 +145,16 @@ struct bench_device {
     void *stream;
     uint32_t threads;
     size_t cache_bytes;
+    bool warm;       /* leave the caches as they are */
     double empty_ms; /* ceiling.c */
     double copy_gbps;
     void *state;
 };
 extern const bench_device_ops bench_host, bench_cuda;
+static inline llf_status bench_flush(bench_device *d)
+{
+    return d->warm ? LLF_OK : d->ops->flush(d);
+}
 
 /* ---- ceiling.c: how fast a fixed hand-written kernel of the same read:write mix is */
 typedef struct {
@@ -258,7 +263,7 @@ typedef struct {
     double empty_us, copy_gbps;
     size_t cache_bytes;
     uint32_t threads;
-    bool check;
+    bool check, warm;
 } bench_header;
 void bench_report_table(FILE *, const bench_header *, const bench_rows *, bool colour);
 void bench_report_json(llfi_str *, const bench_header *, const bench_rows *, const bench_ceilings *);

@@ -39,7 +39,7 @@ static llf_status run_copy(void *user, void *stream)
 
 static llf_status timed(bench_device *d, bench_work *work, void *user, double *ms)
 {
-    LLF_TRY(d->ops->flush(d));
+    LLF_TRY(bench_flush(d));
     return d->ops->time(d, work, user, ms);
 }
 

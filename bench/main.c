@@ -256,7 +256,8 @@ static int report(bench_run *r)
                       .copy_gbps = d->copy_gbps,
                       .cache_bytes = d->cache_bytes,
                       .threads = d->threads,
-                      .check = o->check};
+                      .check = o->check,
+                      .warm = o->warm};
     bool taken = (o->json && !strcmp(o->json, "-")) || (o->csv && !strcmp(o->csv, "-"));
     FILE *people = taken ? stderr : stdout;
     const char *no_color = getenv("NO_COLOR"); /* no-color.org: any value that is not empty */
@@ -287,6 +288,7 @@ static int measure(bench_run *r, const bench_cases *cases)
     llf_status status = open_device(r, &device);
     if (status != LLF_OK)
         return complain(r, &r->cx->diag, status);
+    device.warm = r->opt->warm;
     bench_progress(r, "measuring an empty kernel and a copy");
     status = validate(r, cases);
     if (status == LLF_OK)

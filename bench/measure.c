@@ -199,7 +199,7 @@ static llf_status sample_all(job *j)
         bench_progress(j->r, "%s: sample %u", j->k->name, j->samples + 1);
         double start = llfi_now_ms();
         for (uint32_t p = 0; p < j->programs; p++) {
-            LLF_TRY(d->ops->flush(d));
+            LLF_TRY(bench_flush(d));
             LLF_TRY(explain_failure(j, p,
                                     d->ops->time(d, run_session, &j->session[p], &j->sample[p][j->samples])));
         }
@@ -283,7 +283,7 @@ static llf_status time_openmp(job *j)
         o.out[i] = j->buffer[1][j->inputs + i];
     bench_openmp_threads((int)d->threads);
     for (uint32_t i = 0; i <= j->samples && i < MAX_SAMPLES; i++) {
-        LLF_TRY(d->ops->flush(d));
+        LLF_TRY(bench_flush(d));
         LLF_TRY(d->ops->time(d, run_openmp, &o, &sample[i ? i - 1 : 0]));
     }
     for (uint32_t p = 1; p < j->programs; p++)

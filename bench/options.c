@@ -188,10 +188,10 @@ static bool *flag_of(bench_options *o, const char *name)
     const struct {
         const char *name;
         bool *flag;
-    } flag[] = {{"--list", &o->list},         {"--check", &o->check},
-                {"--explain", &o->explain},   {"--ceiling", &o->ceiling},
-                {"--help", &o->help},         {"-h", &o->help},
-                {"--help-env", &o->help_env}, {"--compare-openmp", &o->compare_openmp}};
+    } flag[] = {
+        {"--list", &o->list},       {"--warm", &o->warm},         {"--check", &o->check},
+        {"--explain", &o->explain}, {"--ceiling", &o->ceiling},   {"--help", &o->help},
+        {"-h", &o->help},           {"--help-env", &o->help_env}, {"--compare-openmp", &o->compare_openmp}};
     for (size_t i = 0; i < LLFI_COUNT(flag); i++)
         if (!strcmp(name, flag[i].name))
             return flag[i].flag;
