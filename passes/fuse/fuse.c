@@ -319,6 +319,28 @@ static llf_status fill(search *s, llfi_plan *p, const homes *h, const uint32_t *
     return LLF_OK;
 }
 
+#ifndef NDEBUG
+/* What the search believed of a group's size must be what came out. A value of rank above 0 has no recomputed
+ * users, so there its store is foreseen exactly; others at most. */
+static void check_sizes(const search *s, const llfi_plan *p, const uint32_t *kernel_of, const bool *stored)
+{
+    for (uint32_t i = 0; i < s->groups.groups; i++) {
+        const llfi_group *gr = &s->groups.group[i];
+        if (gr->parent != i)
+            continue;
+        const llfi_kernel *k = &p->kernel[kernel_of[i]];
+        llf_id *read;
+        uint32_t reads;
+        assert(gr->size.nodes == k->members && gr->size.stores >= k->stores);
+        if (llfi_kernel_reads(s->g, p, kernel_of[i], s->scratch, &read, &reads) == LLF_OK)
+            assert(gr->size.reads == reads);
+    }
+    for (llf_id v = 0; v < s->g->nodes.count; v++)
+        if (s->view.role[v] == LLFI_ROLE_OWN && llfi_type_of(s->g, v).rank)
+            assert(stored[v] == (s->groups.rest[v] > 0 || s->view.output[v]));
+}
+#endif
+
 static llf_status write_plan(search *s, llfi_plan *p)
 {
     homes h;
@@ -336,7 +358,11 @@ static llf_status write_plan(search *s, llfi_plan *p)
     p->max_nodes = (uint32_t)s->o->params.max_kernel_nodes;
     p->max_buffers = (uint32_t)s->o->params.max_kernel_buffers;
     p->max_params = s->o->param_bytes;
-    return fill(s, p, &h, kernel_of, stored);
+    LLF_TRY(fill(s, p, &h, kernel_of, stored));
+#ifndef NDEBUG
+    check_sizes(s, p, kernel_of, stored);
+#endif
+    return LLF_OK;
 }
 
 static llf_status run(search *s, llfi_plan *plan)
