@@ -125,7 +125,7 @@ static decompose_fn *list_of(llf_op o)
 /* clang-format off */
 #define COMPOSITE(id, ...) case LLF_OP_##id: return llfi_decompose_##id;
 #include "llfuse/ops.def"
-/* clang-format on */
+        /* clang-format on */
     default: return NULL;
     }
 }

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#if LLFUSE_CUDA
+#ifdef LLFUSE_CUDA
 #include "cuda/cuda.h"
 #endif
 
@@ -286,7 +286,7 @@ static void on_target(runner *r, const place *p, const char *heuristic)
     llf_program_destroy(program);
 }
 
-#if LLFUSE_CUDA
+#ifdef LLFUSE_CUDA
 static const llfi_cuda *cuda_of(runner *r)
 {
     const llfi_cuda *cu = NULL;

@@ -58,7 +58,7 @@ static void stages(void **state)
     assert_non_null(strstr(out, "define "));
     assert_int_equal(run(graph, "- --emit asm"), 0);
     assert_non_null(strstr(out, ".text"));
-#if LLFUSE_CUDA
+#ifdef LLFUSE_CUDA
     assert_int_equal(run(graph, "- --emit ptx --target nvptx:sm_90a"), 0);
     assert_non_null(strstr(out, ".target sm_90a"));
 #endif
