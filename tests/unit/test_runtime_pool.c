@@ -2,6 +2,7 @@
  * callers. */
 #include "runtime_util.h"
 
+#include "runtime/fpmode.h"
 #include "runtime/pool.h"
 
 typedef struct {
@@ -87,6 +88,38 @@ static void others_take_part(void **state)
     llfi_pool_destroy(p);
 }
 
+static void remember_mode(void *user, int64_t from, int64_t to)
+{
+    (void)to;
+    uint64_t mode = llfi_fpmode_enter();
+    llfi_fpmode_leave(mode);
+    ((uint64_t *)user)[from] = mode;
+    struct timespec nap = {0, 2000000};
+    nanosleep(&nap, NULL);
+}
+
+/* Threads inherit the mode of whoever starts the pool; only the caller itself may still have it. */
+static void pool_threads_round_to_nearest(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    llfi_pool *p = llfi_pool_create(&llfi_malloc_allocator, 3);
+    uint64_t seen[60];
+    unsigned before = _mm_getcsr(), odd = 0x1F80u | 0x8040u | 0x6000u;
+    _mm_setcsr(odd);
+    llfi_pool_start(p);
+    llfi_pool_run(p, 60, 1, remember_mode, seen);
+    _mm_setcsr(before);
+    int ieee = 0;
+    for (int i = 0; i < 60; i++)
+        ieee += (seen[i] & 0xFFC0u) == LLFI_FPMODE_IEEE;
+    assert_in_range(ieee, 1, 59);
+    llfi_pool_destroy(p);
+#else
+    skip();
+#endif
+}
+
 typedef struct {
     llfi_pool *p;
     pthread_t thread;
@@ -132,9 +165,8 @@ static void several_callers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_item_once),
-        cmocka_unit_test(unstarted_and_small_run_on_the_caller),
-        cmocka_unit_test(others_take_part),
+        cmocka_unit_test(every_item_once),  cmocka_unit_test(unstarted_and_small_run_on_the_caller),
+        cmocka_unit_test(others_take_part), cmocka_unit_test(pool_threads_round_to_nearest),
         cmocka_unit_test(several_callers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
