@@ -1,5 +1,5 @@
-/* demand.h: kernel -> demand list: the distinct (node, index map) pairs in emission order. Built by a worklist before
- * LLVM is touched; read by legality, cost, explain and lowering. */
+/* demand.h: kernel -> demand list: the distinct (node, index map) pairs in emission order. Built by a
+ * worklist before LLVM is touched; read by legality, cost, explain and lowering. */
 #ifndef LLFI_DEMAND_H
 #define LLFI_DEMAND_H
 
@@ -18,14 +18,14 @@ typedef struct {
 
 typedef struct {
     llf_id node;
-    uint32_t map;            /* index into maps */
-    uint16_t scope;          /* 0: the same for the whole kernel; 1: per point */
-    uint16_t leaf;           /* 1: loaded (input or stored elsewhere), literal or scalar argument; not computed here */
+    uint32_t map;   /* index into maps */
+    uint16_t scope; /* 0: the same for the whole kernel; 1: per point */
+    uint16_t leaf;  /* 1: loaded (input or stored elsewhere), literal or scalar argument; not computed here */
     uint32_t arg[LLFI_ARGS]; /* earlier demands */
 } llfi_demand;
 
 typedef struct {
-    llfi_demand *at; /* scope 0 first, then scope 1; within a scope operands before users */
+    llfi_demand *at;         /* scope 0 first, then scope 1; within a scope operands before users */
     uint32_t count, uniform; /* `uniform`: how many are of scope 0 */
     llfi_index_map *map;
     uint32_t maps;
@@ -34,7 +34,8 @@ typedef struct {
 
 /* E_LIMIT when the list would exceed 2 x members + leaves + 32. */
 llf_status llfi_demands_make(const llf_graph *, const llfi_kernel *, llfi_arena *, llfi_demands *);
-/* Content hash: ops, dtypes, structure, literals' bits, maps; not names, not node ids. Equal kernels are equal. */
+/* Content hash: ops, dtypes, structure, literals' bits, maps; not names, not node ids. Equal kernels are
+ * equal. */
 uint64_t llfi_demands_hash(const llf_graph *, const llfi_demands *, const llfi_kernel *);
 
 #endif

@@ -58,7 +58,8 @@ LLVMValueRef llfi_emit_MUL(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 
 LLVMValueRef llfi_emit_DIV(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
-    return llfi_emit_round(e, dtype_of(e, id), LLVMBuildFDiv(e->b, arg[0], arg[1], ""));
+    llf_dtype dtype = dtype_of(e, id);
+    return llfi_emit_round(e, dtype, e->target->backend->lowering->divide(e, dtype, arg[0], arg[1]));
 }
 
 LLVMValueRef llfi_emit_NEG(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
@@ -104,8 +105,8 @@ LLVMValueRef llfi_emit_FMA(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 
 LLVMValueRef llfi_emit_SQRT(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
-    return llfi_emit_round(e, dtype_of(e, id),
-                           llfi_emit_call(e, "llvm.sqrt", LLVMTypeOf(arg[0]), (LLVMValueRef[]){arg[0]}, 1));
+    llf_dtype dtype = dtype_of(e, id);
+    return llfi_emit_round(e, dtype, e->target->backend->lowering->root(e, dtype, arg[0]));
 }
 
 /* ---- comparisons and selection; bool as boolean algebra, since i1 vectors compare poorly */

@@ -1,9 +1,10 @@
-/* lower.h: kernel -> LLVM IR. A skeleton knows threads and memory and nothing of ops; an op emitter is pure on
- * <w x T> and knows nothing of threads or memory. What differs between targets hides behind llfi_target (target.h).
+/* lower.h: kernel -> LLVM IR. A skeleton knows threads and memory and nothing of ops; an op emitter is pure
+ * on <w x T> and knows nothing of threads or memory. What differs between targets hides behind llfi_target
+ * (target.h).
  *
  * Register form of a value: f64 double; f32 float; f16 and bf16 float holding a value already rounded to the
- * dtype; ints iN; bool i1. A tile of width w > 1 holds <w x T>, width 1 plain T. Memory form: the dtype's own bytes; bool
- * is i8, 0 or 1. */
+ * dtype; ints iN; bool i1. A tile of width w > 1 holds <w x T>, width 1 plain T. Memory form: the dtype's own
+ * bytes; bool is i8, 0 or 1. */
 #ifndef LLFI_LOWER_H
 #define LLFI_LOWER_H
 
@@ -37,7 +38,8 @@ typedef struct llfi_emit {
     const llf_graph *g;
     uint32_t width; /* of the values being made */
     LLVMTypeRef f16, bf16, f32, f64, i1, i8, i16, i32, i64;
-    /* helper results already made in this block for the same operand: sin and cos share one range reduction */
+    /* helper results already made in this block for the same operand: sin and cos share one range reduction
+     */
     struct {
         const void *key;
         LLVMValueRef arg, result[2];
@@ -55,14 +57,15 @@ typedef LLVMValueRef llfi_emit_fn(llfi_emit *, llf_id, const LLVMValueRef *arg);
 /* emit_util.c: small helpers that emitters share */
 LLVMTypeRef llfi_emit_reg_type(const llfi_emit *, llf_dtype, uint32_t width);
 LLVMTypeRef llfi_emit_mem_type(const llfi_emit *, llf_dtype, uint32_t width);
-LLVMTypeRef llfi_emit_vec(LLVMTypeRef scalar, uint32_t width);               /* width 1: scalar itself */
+LLVMTypeRef llfi_emit_vec(LLVMTypeRef scalar, uint32_t width); /* width 1: scalar itself */
 LLVMValueRef llfi_emit_splat(llfi_emit *, LLVMValueRef scalar, uint32_t width);
-LLVMValueRef llfi_emit_f32c(llfi_emit *, float);   /* constant at e->width */
+LLVMValueRef llfi_emit_f32c(llfi_emit *, float); /* constant at e->width */
 LLVMValueRef llfi_emit_f64c(llfi_emit *, double);
 LLVMValueRef llfi_emit_i32c(llfi_emit *, int32_t);
 LLVMValueRef llfi_emit_i64c(llfi_emit *, int64_t);
-LLVMValueRef llfi_emit_literal(llfi_emit *, llf_dtype, uint64_t bits);       /* register form, at e->width */
-LLVMValueRef llfi_emit_call(llfi_emit *, const char *intrinsic, LLVMTypeRef overload, LLVMValueRef *arg, uint32_t n); /* llvm.* by name */
+LLVMValueRef llfi_emit_literal(llfi_emit *, llf_dtype, uint64_t bits); /* register form, at e->width */
+LLVMValueRef llfi_emit_call(llfi_emit *, const char *intrinsic, LLVMTypeRef overload, LLVMValueRef *arg,
+                            uint32_t n); /* llvm.* by name */
 /* float register value -> register value rounded to f16 or bf16 (f32, f64: unchanged) */
 LLVMValueRef llfi_emit_round(llfi_emit *, llf_dtype, LLVMValueRef);
 /* register form <-> memory form */
@@ -76,7 +79,7 @@ typedef struct llfi_site {
     const llfi_kernel *kernel;
     const llfi_schedule *schedule;
     llfi_demands demands;
-    llfi_val *val;         /* by demand; run == NULL: not yet made */
+    llfi_val *val; /* by demand; run == NULL: not yet made */
     LLVMValueRef function;
     LLVMValueRef *arg;     /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar */
     LLVMValueRef range[2]; /* host: first iteration of this call and one past its last, i64 */
@@ -85,24 +88,30 @@ typedef struct llfi_site {
 } llfi_site;
 
 void llfi_bind(llfi_site *, uint32_t demand, const llfi_val *);
-/* Lowers demands [from, to): loads leaves that are not bound, calls emitters. `tile` NULL: scope 0, width 1. */
+/* Lowers demands [from, to): loads leaves that are not bound, calls emitters. `tile` NULL: scope 0, width 1.
+ */
 llf_status llfi_lower(llfi_site *, const llfi_tile *, uint32_t from, uint32_t to);
 llf_status llfi_store(llfi_site *, const llfi_tile *, uint32_t demand);
+/* Address of a node's buffer among the kernel's arguments; NULL: it has none. */
+LLVMValueRef llfi_site_buffer(const llfi_site *, llf_id node);
 /* Forgets scope 1 values, to lower the same demands again for another tile (the tail). */
 void llfi_site_forget(llfi_site *);
 /* "llf_poi_fused_mul_add_sigmoid_1a2b3c4d" */
-void llfi_kernel_name(const llf_graph *, const llfi_kernel *, const llfi_skeleton *, uint64_t hash, char *name, size_t size);
+void llfi_kernel_name(const llf_graph *, const llfi_kernel *, const llfi_skeleton *, uint64_t hash,
+                      char *name, size_t size);
 
-/* name.c: what makes two kernels one module: demand list, schedule, target. Its low 32 bits end the kernel's name. */
-uint64_t llfi_kernel_hash(const llf_graph *, const llfi_demands *, const llfi_kernel *, const llfi_schedule *, const llfi_target *);
+/* name.c: what makes two kernels one module: demand list, schedule, target. Its low 32 bits end the kernel's
+ * name. */
+uint64_t llfi_kernel_hash(const llf_graph *, const llfi_demands *, const llfi_kernel *, const llfi_schedule *,
+                          const llfi_target *);
 
 /* lower.c: everything for one kernel: demands, function, skeleton's emit, LLVMVerifyModule. */
 typedef struct {
     LLVMContextRef lx;
     LLVMModuleRef module;
 } llfi_module;
-llf_status llfi_lower_kernel(llf_graph const *, const llfi_kernel *, const llfi_schedule *, const llfi_target *, const char *name,
-                             llfi_arena *, llfi_diag *, llfi_module *);
+llf_status llfi_lower_kernel(llf_graph const *, const llfi_kernel *, const llfi_schedule *,
+                             const llfi_target *, const char *name, llfi_arena *, llfi_diag *, llfi_module *);
 void llfi_module_destroy(llfi_module *);
 
 #endif

@@ -3,10 +3,8 @@
  * are aligned to more than their elements. */
 #include "lower/pointwise.h"
 
-#include <llvm-c/DebugInfo.h>
-
-#define WIDTH_MAX 16u
-#define DEAR 256u   /* estimated instructions from which one register a value is enough to fill the units */
+#define WIDTH_MAX 64u
+#define DEAR 256u   /* estimated instructions from which chains of calls bind: more of them must overlap */
 #define GRAIN 16384 /* elements worth a thread's wake-up when each costs little */
 #define GRAIN_MIN 1024
 
@@ -18,11 +16,12 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     llfi_pointwise_sums sums;
     LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
     uint32_t bytes = sums.values8 > sums.values4 ? 8 : 4; /* of the register form */
-    uint32_t registers = sums.cost > DEAR ? 1 : 2;
+    uint32_t registers = sums.cost > DEAR ? 4 : 2;
     uint32_t width = registers * target->simd_bytes / bytes;
     s->width = width < 1 ? 1 : width > WIDTH_MAX ? WIDTH_MAX : width;
     while (s->width & (s->width - 1)) /* a power of two whatever the register size */
         s->width &= s->width - 1;
+    s->slice = s->width;
     s->runs = 1;
     s->threads = 1;
     s->vector_align = 1;
@@ -32,24 +31,6 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
 static LLVMBasicBlockRef block(llfi_site *s)
 {
     return LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
-}
-
-/* These loops are already as wide as they should be: LLVM's vectoriser and unroller would only cost time. */
-static void keep_loop(llfi_site *s, LLVMValueRef branch)
-{
-    LLVMContextRef lx = s->emit.lx;
-    LLVMMetadataRef property[3];
-    property[0] = LLVMTemporaryMDNode(lx, NULL, 0);
-    const char *const text[2] = {"llvm.loop.vectorize.enable", "llvm.loop.unroll.disable"};
-    for (int i = 0; i < 2; i++) {
-        LLVMMetadataRef part[2] = {LLVMMDStringInContext2(lx, text[i], strlen(text[i])),
-                                   LLVMValueAsMetadata(LLVMConstInt(s->emit.i1, 0, 0))};
-        property[i + 1] = LLVMMDNodeInContext2(lx, part, i == 0 ? 2 : 1);
-    }
-    LLVMMetadataRef loop = LLVMMDNodeInContext2(lx, property, 3);
-    LLVMMetadataReplaceAllUsesWith(property[0],
-                                   loop); /* a loop's node names itself first; this frees the temporary */
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lx, "llvm.loop", 9), LLVMMetadataAsValue(lx, loop));
 }
 
 /* do { body at i; i += width } while (i < end), entered from the current block; ends positioned in `after`.
@@ -67,7 +48,7 @@ static llf_status loop(llfi_site *s, uint32_t width, LLVMValueRef begin, LLVMVal
     LLF_TRY(llfi_pointwise_body(s, &tile));
     LLVMValueRef next = LLVMBuildAdd(b, i, LLVMConstInt(s->emit.i64, width, 0), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
-    keep_loop(s, LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), head, after));
+    llfi_pointwise_keep_loop(s, LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), head, after));
     LLVMAddIncoming(i, (LLVMValueRef[]){begin, next}, (LLVMBasicBlockRef[]){before, latch}, 2);
     LLVMPositionBuilderAtEnd(b, after);
     return LLF_OK;

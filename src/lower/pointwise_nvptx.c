@@ -1,12 +1,14 @@
-/* pointwise_nvptx.c: one element vector (or `runs` of them) a thread, no loop. Threads below the number of
- * vectors take vectors, the rest one element each; a misaligned buffer makes every thread one of the rest.
- * Grid arithmetic stands in launch; the kernel must not depend on how many blocks there are. */
+/* pointwise_nvptx.c: `width` consecutive elements a thread. Threads below the number of vectors access them
+ * as vectors; the last thread of an odd length, and all of them when a buffer is misaligned, one by one
+ * (pointwise_tile.c). Grid arithmetic stands in launch; the kernel must not depend on how many blocks there
+ * are. */
 #include "lower/pointwise.h"
 
-#define BODY_COST 512u      /* most estimated instructions of one body: LLVM's time, and registers */
+#define BODY_COST 512u /* most estimated instructions of a thread: registers, and blocks that even out */
+#define SLICE_COST 96u /* most of them as straight code: LLVM's and the driver's compile time */
+#define THREADS 128u   /* measured best or equal for 1 to 7 buffers, dear and cheap (docs/performance.md) */
 #define BODY_REGISTERS 128u /* most 32-bit registers for loaded and stored elements */
 #define GRID_MAX INT64_C(0x7fffffff)
-#define RUNS_MAX 8u
 
 enum { VALUE_N, VALUE_VECTORS, VALUES };
 
@@ -20,6 +22,15 @@ static uint32_t choose_width(const llfi_pointwise_sums *sums)
     return width;
 }
 
+/* At least two lanes, so that neighbours of 16 bits convert and move together. */
+static uint32_t choose_slice(const llfi_pointwise_sums *sums, uint32_t width)
+{
+    uint32_t slice = width;
+    while (slice > 2 && slice * sums->cost > SLICE_COST)
+        slice /= 2;
+    return slice;
+}
+
 static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_arena *arena,
                        llfi_schedule *s)
 {
@@ -27,10 +38,10 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
     s->width = choose_width(&sums);
     s->runs = 1;
+    s->slice = choose_slice(&sums, s->width);
     uint32_t align = s->width * sums.most;
     s->vector_align = s->width == 1 ? 1 : align < 16 ? align : 16;
-    /* a dear body needs registers, many buffers need outstanding loads: smaller blocks fit more evenly */
-    s->threads = sums.cost > 64 || sums.buffers > 8 ? 256 : 512;
+    s->threads = THREADS;
     return LLF_OK;
 }
 
@@ -54,14 +65,11 @@ static LLVMBasicBlockRef block(llfi_site *s)
     return LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
 }
 
-/* `width` elements a run; first[r]: index of run r's first element. */
-static llf_status body(llfi_site *s, uint32_t runs, uint32_t width, LLVMValueRef *first)
+/* One element a thread. */
+static llf_status single(llfi_site *s, LLVMValueRef element)
 {
-    LLVMValueRef axis[RUNS_MAX][LLFI_RANK] = {{NULL}};
-    for (uint32_t r = 0; r < runs; r++)
-        axis[r][0] = first[r];
-    llfi_tile tile = {
-        .runs = runs, .width = (uint8_t)width, .run_axis = 0, .aligned = width > 1, .axis = axis};
+    LLVMValueRef axis[1][LLFI_RANK] = {{element}};
+    llfi_tile tile = {.runs = 1, .width = 1, .run_axis = 0, .axis = axis};
     LLF_TRY(llfi_pointwise_body(s, &tile));
     LLVMBuildRetVoid(s->emit.b);
     return LLF_OK;
@@ -80,20 +88,6 @@ static llf_status store_uniform(llfi_site *s, LLVMValueRef thread)
     return LLF_OK;
 }
 
-/* Thread t of a block takes vectors t, t + threads, ... of the block's threads * runs; `vectors` is a
- * multiple of that when runs > 1, so no run needs a check of its own. */
-static llf_status vector_body(llfi_site *s, LLVMValueRef block_index, LLVMValueRef lane)
-{
-    LLVMBuilderRef b = s->emit.b;
-    const llfi_schedule *p = s->schedule;
-    LLVMValueRef first[RUNS_MAX];
-    LLVMValueRef v = LLVMBuildMul(b, block_index, constant(s, (uint64_t)p->threads * p->runs), "");
-    v = LLVMBuildMul(b, LLVMBuildAdd(b, v, lane, ""), constant(s, p->width), "");
-    for (uint32_t r = 0; r < p->runs; r++)
-        first[r] = r ? LLVMBuildAdd(b, v, constant(s, (uint64_t)r * p->threads * p->width), "") : v;
-    return body(s, p->runs, p->width, first);
-}
-
 static llf_status emit(llfi_site *s)
 {
     LLVMBuilderRef b = s->emit.b;
@@ -102,30 +96,20 @@ static llf_status emit(llfi_site *s)
     LLVMValueRef index = special_register(&s->emit, "llvm.nvvm.read.ptx.sreg.ctaid.x");
     if (!lane || !index)
         return s->emit.status;
-    if (p->runs > RUNS_MAX)
-        return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "%u vectors a thread", p->runs);
     LLVMValueRef thread = LLVMBuildAdd(b, LLVMBuildMul(b, index, constant(s, p->threads), ""), lane, "");
-    LLVMValueRef n = llfi_pointwise_dim(s, VALUE_N), element = thread;
+    LLVMValueRef n = llfi_pointwise_dim(s, VALUE_N);
     if (p->uniform_store)
         LLF_TRY(store_uniform(s, thread));
-    if (p->width > 1) {
-        LLVMValueRef vectors = llfi_pointwise_dim(s, VALUE_VECTORS), of_threads = vectors;
-        if (p->runs > 1)
-            of_threads = LLVMBuildUDiv(b, vectors, constant(s, p->runs), "");
-        LLVMBasicBlockRef by_vector = block(s), by_element = block(s);
-        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, thread, of_threads, ""), by_vector, by_element);
-        LLVMPositionBuilderAtEnd(b, by_vector);
-        LLF_TRY(vector_body(s, index, lane));
-        LLVMPositionBuilderAtEnd(b, by_element);
-        LLVMValueRef start = LLVMBuildMul(b, vectors, constant(s, p->width), "");
-        element = LLVMBuildAdd(b, start, LLVMBuildSub(b, thread, of_threads, ""), "");
-    }
+    LLVMValueRef first = p->width > 1 ? LLVMBuildMul(b, thread, constant(s, p->width), "") : thread;
     LLVMBasicBlockRef inside = block(s), outside = block(s);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, element, n, ""), inside, outside);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, first, n, ""), inside, outside);
     LLVMPositionBuilderAtEnd(b, outside);
     LLVMBuildRetVoid(b);
     LLVMPositionBuilderAtEnd(b, inside);
-    return body(s, 1, 1, &element);
+    if (p->width == 1)
+        return single(s, first);
+    LLVMValueRef vectors = llfi_pointwise_dim(s, VALUE_VECTORS);
+    return llfi_pointwise_tile(s, LLVMBuildICmp(b, LLVMIntSLT, thread, vectors, ""), first, n);
 }
 
 static bool all_aligned(const llfi_schedule *s, const llfi_launch *l)
@@ -146,12 +130,9 @@ static llf_status launch(const llfi_schedule *s, llfi_launch *l)
     int64_t n = l->extent[0], vectors = 0;
     if (n < 0)
         return LLF_E_ARG;
-    if (s->width > 1 && all_aligned(s, l)) {
+    if (s->width > 1 && all_aligned(s, l))
         vectors = n / s->width;
-        if (s->runs > 1)
-            vectors -= vectors % ((int64_t)s->threads * s->runs);
-    }
-    int64_t threads = vectors / s->runs + (n - vectors * s->width);
+    int64_t threads = n / s->width + (n % s->width != 0);
     int64_t blocks = threads / s->threads + (threads % s->threads != 0);
     if (s->uniform_store && !blocks)
         blocks = 1;

@@ -15,6 +15,11 @@ static LLVMValueRef argument(const llfi_site *s, llfi_arg_kind kind, llf_id node
     return NULL;
 }
 
+LLVMValueRef llfi_site_buffer(const llfi_site *s, llf_id node)
+{
+    return argument(s, LLFI_ARG_BUFFER, node);
+}
+
 void llfi_bind(llfi_site *s, uint32_t demand, const llfi_val *val)
 {
     s->val[demand] = *val;

@@ -47,6 +47,7 @@ typedef struct {
     uint32_t threads;  /* a block */
     uint32_t runs;     /* vectors a thread */
     uint32_t width;    /* elements a vector; 1: scalar */
+    uint32_t slice;    /* lanes computed at once, a divisor of width; fewer than width: in a loop */
     uint32_t vector_align; /* bytes that every `vector` buffer's address must be a multiple of for the vector path */
     uint32_t cost;     /* estimated instructions per element */
     bool uniform_store; /* a rank-0 value is stored beside larger ones: launch even when there are no elements */

@@ -258,6 +258,18 @@ static LLVMValueRef host_narrow(llfi_emit *e, llf_dtype to, LLVMValueRef x)
     return type == e->f64 ? llfi_soft16_narrow_f64(e, to, x) : llfi_soft16_narrow_f32(e, to, x);
 }
 
+static LLVMValueRef host_divide(llfi_emit *e, llf_dtype dtype, LLVMValueRef a, LLVMValueRef b)
+{
+    (void)dtype;
+    return LLVMBuildFDiv(e->b, a, b, "");
+}
+
+static LLVMValueRef host_root(llfi_emit *e, llf_dtype dtype, LLVMValueRef a)
+{
+    (void)dtype;
+    return llfi_emit_call(e, "llvm.sqrt", LLVMTypeOf(a), &a, 1);
+}
+
 static LLVMValueRef host_maximum(llfi_emit *e, llf_dtype dtype, bool minimum, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMValueRef arg[] = {a, b};
@@ -270,6 +282,8 @@ static const llfi_lowering lowering = {
     .narrow = host_narrow,
     .widen = llfi_soft16_widen,
     .fma16 = llfi_soft16_fma,
+    .divide = host_divide,
+    .root = host_root,
     .maximum = host_maximum,
 };
 static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_pointwise_host, NULL};

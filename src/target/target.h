@@ -34,6 +34,9 @@ typedef struct {
     LLVMValueRef (*widen)(struct llfi_emit *, llf_dtype from, LLVMValueRef bits);
     /* fused multiply-add of f16 or bf16 values in register form, rounded once to the dtype */
     LLVMValueRef (*fma16)(struct llfi_emit *, llf_dtype, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+    /* correctly rounded quotient and square root of float register values */
+    LLVMValueRef (*divide)(struct llfi_emit *, llf_dtype, LLVMValueRef a, LLVMValueRef b);
+    LLVMValueRef (*root)(struct llfi_emit *, llf_dtype, LLVMValueRef a);
     /* IEEE maximum (or minimum) of float register values */
     LLVMValueRef (*maximum)(struct llfi_emit *, llf_dtype, bool minimum, LLVMValueRef a, LLVMValueRef b);
 } llfi_lowering;

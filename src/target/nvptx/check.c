@@ -16,6 +16,11 @@ static const char *const registers[] = {"llvm.nvvm.read.ptx.sreg.tid.", "llvm.nv
                                         "llvm.nvvm.read.ptx.sreg.ctaid.", "llvm.nvvm.read.ptx.sreg.nctaid.",
                                         NULL};
 
+/* Exact names: approximations that div.c refines. */
+static const char *const approximations[] = {"llvm.nvvm.rcp.approx.ftz.f", "llvm.nvvm.rcp.approx.ftz.d",
+                                             "llvm.nvvm.rsqrt.approx.ftz.f", "llvm.nvvm.rsqrt.approx.ftz.d",
+                                             NULL};
+
 static bool starts(const char *name, const char *const *prefix)
 {
     for (; *prefix; prefix++)
@@ -125,7 +130,7 @@ static llf_status check_call(llfi_diag *d, const llfi_target *t, LLVMValueRef ca
     }
     if (!LLVMIsDeclaration(callee))
         return LLF_OK; /* its body is walked too */
-    if (starts(name, registers))
+    if (starts(name, registers) || starts(name, approximations))
         return LLF_OK;
     LLVMTypeKind kind = LLVMVoidTypeKind;
     if (!LLVMGetNumArgOperands(call) || !type_ok(t, LLVMTypeOf(LLVMGetOperand(call, 0)), &kind))

@@ -136,5 +136,20 @@ static LLVMValueRef maximum(llfi_emit *e, llf_dtype dtype, bool minimum, LLVMVal
     return llfi_emit_call(e, minimum ? "llvm.minimum" : "llvm.maximum", LLVMTypeOf(a), arg, 2);
 }
 
-const llfi_lowering llfi_nvptx_lowering = {
-    .function = function, .narrow = narrow, .widen = widen, .fma16 = fma16, .maximum = maximum};
+static LLVMValueRef divide(llfi_emit *e, llf_dtype dtype, LLVMValueRef a, LLVMValueRef b)
+{
+    return dtype == LLF_F64 ? LLVMBuildFDiv(e->b, a, b, "") : llfi_nvptx_divide(e, a, b);
+}
+
+static LLVMValueRef root(llfi_emit *e, llf_dtype dtype, LLVMValueRef a)
+{
+    return dtype == LLF_F64 ? llfi_emit_call(e, "llvm.sqrt", LLVMTypeOf(a), &a, 1) : llfi_nvptx_sqrt(e, a);
+}
+
+const llfi_lowering llfi_nvptx_lowering = {.function = function,
+                                           .divide = divide,
+                                           .root = root,
+                                           .narrow = narrow,
+                                           .widen = widen,
+                                           .fma16 = fma16,
+                                           .maximum = maximum};

@@ -22,6 +22,15 @@ llf_status llfi_nvptx_compile(llfi_diag *, const llfi_target *, const llf_alloca
                               llfi_code *, llfi_str *llvm_opt, llfi_str *assembly);
 /* trig.c: f32 sine or cosine; both of one argument share the range reduction. */
 LLVMValueRef llfi_nvptx_sincos(llfi_emit *, bool cosine, LLVMValueRef x);
+/* div.c: correctly rounded f32 quotient and square root. */
+LLVMValueRef llfi_nvptx_divide(llfi_emit *, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef llfi_nvptx_sqrt(llfi_emit *, LLVMValueRef a);
+/* rare.c: `slow` makes one lane's results from its `ins` operands and the results it has so far. */
+typedef void llfi_nvptx_slow_fn(llfi_emit *, const LLVMValueRef *in, const LLVMValueRef *so_far,
+                                LLVMValueRef *out);
+/* Redoes every lane's results by `slow` when the scalar i1 `enter` holds; at most four values in all. */
+void llfi_nvptx_rarely(llfi_emit *, LLVMValueRef enter, const LLVMValueRef *in, uint32_t ins,
+                       LLVMValueRef *result, uint32_t results, llfi_nvptx_slow_fn *slow);
 extern const llfi_lowering llfi_nvptx_lowering; /* lowering.c */
 
 #endif

@@ -8,7 +8,6 @@
 
 /* Within it q * pi/2's first part is exact enough for cosine; sine alone would do to 117435. */
 #define LIMIT 71476.0625f
-#define LANES 16u
 
 static LLVMValueRef fma32(llfi_emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
@@ -141,91 +140,20 @@ static LLVMValueRef any(llfi_emit *e, LLVMValueRef mask)
     return r;
 }
 
-/* A loop that takes lane 0 and rotates, so that one copy of the slow path serves every lane without indexing.
- */
-enum { X, REST, QUADRANT, KINDS };
-typedef struct {
-    LLVMValueRef first[KINDS][LANES]; /* before the loop, by lane */
-    LLVMValueRef now[KINDS][LANES];   /* in it */
-    LLVMValueRef next[KINDS];         /* what lane 0 becomes, last in line */
-    LLVMBasicBlockRef block[2];       /* before; the loop */
-} rotation;
-
-/* A lane's value where both blocks of the rotation lead. */
-static void come_in(llfi_emit *e, rotation *t, LLVMValueRef phi, uint32_t kind, uint32_t i)
-{
-    LLVMValueRef in[2] = {t->first[kind][i], i + 1 < e->width ? t->now[kind][i + 1] : t->next[kind]};
-    LLVMAddIncoming(phi, in, t->block, 2);
-}
-
-static void loop_body(llfi_emit *e, rotation *t)
+/* One lane of the rare road: in[0] bits of x; a small lane, or NaN, keeps what it has. */
+static void slow_lane(llfi_emit *e, const LLVMValueRef *in, const LLVMValueRef *so_far, LLVMValueRef *out)
 {
     LLVMBuilderRef b = e->b;
-    LLVMValueRef x = t->now[X][0], reduced[KINDS];
     uint32_t limit;
     float value = LIMIT;
     memcpy(&limit, &value, sizeof limit);
-    LLVMValueRef magnitude = LLVMBuildAnd(b, x, u32(e, 0x7fffffff), "");
+    LLVMValueRef magnitude = LLVMBuildAnd(b, in[0], u32(e, 0x7fffffff), "");
     LLVMValueRef big = LLVMBuildICmp(b, LLVMIntUGE, magnitude, u32(e, limit), "");
     big = LLVMBuildAnd(b, big, LLVMBuildICmp(b, LLVMIntULE, magnitude, u32(e, 0x7f800000), ""), "");
-    /* a small lane, or NaN, is replaced by LIMIT, so that it reads inside the table */
-    call_reduce_big(e, LLVMBuildSelect(b, big, x, u32(e, limit), ""), &reduced[REST], &reduced[QUADRANT]);
-    t->next[X] = x;
-    for (uint32_t k = REST; k < KINDS; k++)
-        t->next[k] = LLVMBuildSelect(b, big, reduced[k], t->now[k][0], "");
-}
-
-static void loop(llfi_emit *e, rotation *t, const LLVMTypeRef *type, LLVMBasicBlockRef to)
-{
-    LLVMBuilderRef b = e->b;
-    LLVMPositionBuilderAtEnd(b, t->block[1]);
-    for (uint32_t k = 0; k < KINDS; k++)
-        for (uint32_t i = 0; i < e->width; i++)
-            t->now[k][i] = LLVMBuildPhi(b, type[k], "");
-    LLVMValueRef count = LLVMBuildPhi(b, e->i32, "");
-    loop_body(e, t);
-    LLVMValueRef counted = LLVMBuildAdd(b, count, u32(e, 1), "");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, counted, u32(e, e->width), ""), t->block[1], to);
-    LLVMAddIncoming(count, (LLVMValueRef[]){u32(e, 0), counted}, t->block, 2);
-    for (uint32_t k = 0; k < KINDS; k++)
-        for (uint32_t i = 0; i < e->width; i++)
-            come_in(e, t, t->now[k][i], k, i);
-}
-
-static LLVMValueRef gather(llfi_emit *e, LLVMValueRef *by_lane, LLVMTypeRef type)
-{
-    if (e->width == 1)
-        return by_lane[0];
-    LLVMValueRef v = LLVMGetPoison(llfi_emit_vec(type, e->width)); /* every lane is set */
-    for (uint32_t i = 0; i < e->width; i++)
-        v = LLVMBuildInsertElement(e->b, v, by_lane[i], u32(e, i), "");
-    return v;
-}
-
-static void slow_lanes(llfi_emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef to, LLVMValueRef x,
-                       LLVMValueRef *rest, LLVMValueRef *quadrant)
-{
-    LLVMBuilderRef b = e->b;
-    const LLVMTypeRef type[KINDS] = {e->i32, e->f32, e->i32};
-    LLVMValueRef start[KINDS] = {as(e, e->i32, x), *rest, *quadrant}, out[KINDS][LANES];
-    rotation t = {
-        .block = {from, LLVMAppendBasicBlockInContext(e->lx, LLVMGetBasicBlockParent(from), "big")}};
-    LLVMMoveBasicBlockBefore(t.block[1], to);
-    for (uint32_t k = 0; k < KINDS; k++)
-        for (uint32_t i = 0; i < e->width; i++)
-            t.first[k][i] = lane(e, start[k], i);
-    LLVMValueRef big = LLVMBuildFCmp(b, LLVMRealOGE, x, llfi_emit_f32c(e, LIMIT), "");
-    big = LLVMBuildOr(b, big, LLVMBuildFCmp(b, LLVMRealOLE, x, llfi_emit_f32c(e, -LIMIT), ""), "");
-    LLVMBuildCondBr(b, any(e, big), t.block[1], to);
-    loop(e, &t, type, to);
-    LLVMPositionBuilderAtEnd(b, to);
-    for (uint32_t k = REST; k < KINDS; k++)
-        for (uint32_t i = 0; i < e->width; i++) {
-            out[k][i] = LLVMBuildPhi(b, type[k], "");
-            come_in(e, &t, out[k][i], k, i);
-        }
-    *rest = gather(e, out[REST], e->f32);
-    *quadrant = gather(e, out[QUADRANT], e->i32);
+    /* the others are replaced by LIMIT, so that they read inside the table */
+    call_reduce_big(e, LLVMBuildSelect(b, big, in[0], u32(e, limit), ""), &out[0], &out[1]);
+    for (uint32_t k = 0; k < 2; k++)
+        out[k] = LLVMBuildSelect(b, big, out[k], so_far[k], "");
 }
 
 /* x = quadrant * pi/2 + rest; only the quadrant's low two bits matter. */
@@ -239,10 +167,12 @@ static void reduce(llfi_emit *e, LLVMValueRef x, LLVMValueRef *rest, LLVMValueRe
     r = fma32(e, q, llfi_emit_f32c(e, -0x1.5110b4p-22f), r);
     *rest = fma32(e, q, llfi_emit_f32c(e, -0x1.846988p-48f), r);
     *quadrant = as(e, e->i32, sum);
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(b);
-    LLVMBasicBlockRef to = LLVMAppendBasicBlockInContext(e->lx, LLVMGetBasicBlockParent(from), "reduced");
-    LLVMMoveBasicBlockAfter(to, from);
-    slow_lanes(e, from, to, x, rest, quadrant);
+    LLVMValueRef big = LLVMBuildFCmp(b, LLVMRealOGE, x, llfi_emit_f32c(e, LIMIT), "");
+    big = LLVMBuildOr(b, big, LLVMBuildFCmp(b, LLVMRealOLE, x, llfi_emit_f32c(e, -LIMIT), ""), "");
+    LLVMValueRef in = as(e, e->i32, x), result[2] = {*rest, *quadrant};
+    llfi_nvptx_rarely(e, any(e, big), &in, 1, result, 2, slow_lane);
+    *rest = result[0];
+    *quadrant = result[1];
 }
 
 /* On [-pi/4, pi/4]; minimax by N. Juffa (public domain). The +0 keeps sin(-0) = -0. */
@@ -281,10 +211,6 @@ LLVMValueRef llfi_nvptx_sincos(llfi_emit *e, bool want_cosine, LLVMValueRef x)
     for (uint32_t i = 0; i < e->memos; i++)
         if (e->memo[i].key == &key && e->memo[i].arg == x)
             return e->memo[i].result[want_cosine];
-    if (e->width > LANES) {
-        e->status = llfi_fail(e->diag, LLF_E_INTERNAL, "sine of %u lanes at once", e->width);
-        return x;
-    }
     LLVMValueRef rest, quadrant, result[2];
     reduce(e, x, &rest, &quadrant);
     LLVMValueRef s = LLVMBuildFMul(e->b, rest, rest, "");
