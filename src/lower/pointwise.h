@@ -31,9 +31,8 @@ llf_status llfi_pointwise_uniform(llfi_site *);
 /* Marks a loop's back branch: LLVM's vectoriser and unroller leave it as it is. */
 void llfi_pointwise_keep_loop(llfi_site *, LLVMValueRef branch);
 
-/* pointwise_tile.c, for GPUs: one thread's schedule->width elements from element `first` on, which is below
- * `n`. Where `whole` holds they are accessed as aligned vectors, elsewhere one by one and only below `n`. The
- * arithmetic stands once, on schedule->slice lanes at a time. Ends the function. */
-llf_status llfi_pointwise_tile(llfi_site *, LLVMValueRef whole, LLVMValueRef first, LLVMValueRef n);
+/* pointwise_tile.c, for GPUs: one thread's schedule->width elements from element `first` on, accessed as
+ * aligned vectors, computed schedule->slice lanes at a time. */
+llf_status llfi_pointwise_tile(llfi_site *, LLVMValueRef first);
 
 #endif

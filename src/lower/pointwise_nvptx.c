@@ -1,7 +1,6 @@
-/* pointwise_nvptx.c: `width` consecutive elements a thread. Threads below the number of vectors access them
- * as vectors; the last thread of an odd length, and all of them when a buffer is misaligned, one by one
- * (pointwise_tile.c). Grid arithmetic stands in launch; the kernel must not depend on how many blocks there
- * are. */
+/* pointwise_nvptx.c: one element vector a thread. Threads below the number of vectors take vectors, the rest
+ * one element each; a misaligned buffer makes every thread one of the rest. Grid arithmetic stands in launch;
+ * the kernel must not depend on how many blocks there are. */
 #include "lower/pointwise.h"
 
 #define BODY_COST 512u /* most estimated instructions of a thread: registers, and blocks that even out */
@@ -22,13 +21,11 @@ static uint32_t choose_width(const llfi_pointwise_sums *sums)
     return width;
 }
 
-/* At least two lanes, so that neighbours of 16 bits convert and move together. */
+/* Two turns at most, and none for 16-bit elements: with twice the lanes to a register they are bound by
+ * instructions, and the moves would show. */
 static uint32_t choose_slice(const llfi_pointwise_sums *sums, uint32_t width)
 {
-    uint32_t slice = width;
-    while (slice > 2 && slice * sums->cost > SLICE_COST)
-        slice /= 2;
-    return slice;
+    return width > 2 && sums->least >= 4 && width * sums->cost > SLICE_COST ? width / 2 : width;
 }
 
 static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_arena *arena,
@@ -100,16 +97,23 @@ static llf_status emit(llfi_site *s)
     LLVMValueRef n = llfi_pointwise_dim(s, VALUE_N);
     if (p->uniform_store)
         LLF_TRY(store_uniform(s, thread));
-    LLVMValueRef first = p->width > 1 ? LLVMBuildMul(b, thread, constant(s, p->width), "") : thread;
+    if (p->width > 1) {
+        LLVMValueRef vectors = llfi_pointwise_dim(s, VALUE_VECTORS), width = constant(s, p->width);
+        LLVMBasicBlockRef by_vector = block(s), by_element = block(s);
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, thread, vectors, ""), by_vector, by_element);
+        LLVMPositionBuilderAtEnd(b, by_vector);
+        LLF_TRY(llfi_pointwise_tile(s, LLVMBuildMul(b, thread, width, "")));
+        LLVMBuildRetVoid(b);
+        LLVMPositionBuilderAtEnd(b, by_element);
+        LLVMValueRef start = LLVMBuildMul(b, vectors, width, "");
+        thread = LLVMBuildAdd(b, start, LLVMBuildSub(b, thread, vectors, ""), "");
+    }
     LLVMBasicBlockRef inside = block(s), outside = block(s);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, first, n, ""), inside, outside);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, thread, n, ""), inside, outside);
     LLVMPositionBuilderAtEnd(b, outside);
     LLVMBuildRetVoid(b);
     LLVMPositionBuilderAtEnd(b, inside);
-    if (p->width == 1)
-        return single(s, first);
-    LLVMValueRef vectors = llfi_pointwise_dim(s, VALUE_VECTORS);
-    return llfi_pointwise_tile(s, LLVMBuildICmp(b, LLVMIntSLT, thread, vectors, ""), first, n);
+    return single(s, thread);
 }
 
 static bool all_aligned(const llfi_schedule *s, const llfi_launch *l)
@@ -132,7 +136,7 @@ static llf_status launch(const llfi_schedule *s, llfi_launch *l)
         return LLF_E_ARG;
     if (s->width > 1 && all_aligned(s, l))
         vectors = n / s->width;
-    int64_t threads = n / s->width + (n % s->width != 0);
+    int64_t threads = vectors + (n - vectors * s->width);
     int64_t blocks = threads / s->threads + (threads % s->threads != 0);
     if (s->uniform_store && !blocks)
         blocks = 1;

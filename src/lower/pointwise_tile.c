@@ -1,9 +1,7 @@
-/* pointwise_tile.c: one GPU thread's elements: gathered, computed, scattered. A thread owns `width`
- * consecutive elements, so that every buffer is accessed 16 bytes at a time; the last thread, and all of them
- * when a buffer is misaligned, access element by element instead. Both roads meet before the arithmetic,
- * which therefore stands once; dear arithmetic stands on `slice` lanes only, in a loop that rotates the
- * slices through fixed registers (indexing them by a run-time value would be local memory). Code size, and
- * with it LLVM's and the driver's compile time, is what this saves. It must not know threads or blocks. */
+/* pointwise_tile.c: one GPU thread's vector: loaded, computed, stored, 16 bytes a buffer at a time. Dear
+ * arithmetic stands on `slice` lanes only, in a loop that rotates the slices through fixed registers
+ * (indexing them by a run-time value would be local memory): less code, so less of LLVM's and the driver's
+ * time, for a few moves. It must not know threads or blocks. */
 #include "lower/pointwise.h"
 
 #define SLICES 8u
@@ -16,7 +14,7 @@ typedef struct {
 
 typedef struct {
     llfi_site *s;
-    LLVMValueRef whole, first, n;
+    LLVMValueRef first; /* element */
     uint32_t width, slice, slices;
     column *in, *out;
     uint32_t ins, outs;
@@ -42,27 +40,16 @@ static uint32_t element_bytes(const tile_emit *t, uint32_t demand)
     return llfi_dtypes[llfi_dtype_of(t->s->g, t->s->demands.at[demand].node)].bytes;
 }
 
-static LLVMValueRef address(const tile_emit *t, uint32_t demand, LLVMValueRef offset)
+static LLVMValueRef address(const tile_emit *t, uint32_t demand)
 {
-    LLVMBuilderRef b = t->s->emit.b;
-    LLVMValueRef base = llfi_site_buffer(t->s, t->s->demands.at[demand].node);
-    LLVMTypeRef element = memory_type(t, demand, 1);
-    base = LLVMBuildGEP2(b, element, base, (LLVMValueRef *)&t->first, 1, "");
-    return offset ? LLVMBuildGEP2(b, element, base, &offset, 1, "") : base;
+    LLVMValueRef base = llfi_site_buffer(t->s, t->s->demands.at[demand].node), first = t->first;
+    return LLVMBuildGEP2(t->s->emit.b, memory_type(t, demand, 1), base, &first, 1, "");
 }
 
 static unsigned vector_alignment(const tile_emit *t, uint32_t demand)
 {
     uint32_t bytes = element_bytes(t, demand) * t->width;
     return bytes < 16 ? bytes : 16;
-}
-
-static LLVMValueRef load(const tile_emit *t, uint32_t demand, LLVMTypeRef type, LLVMValueRef at,
-                         unsigned align)
-{
-    LLVMValueRef v = LLVMBuildLoad2(t->s->emit.b, type, address(t, demand, at), "");
-    LLVMSetAlignment(v, align);
-    return v;
 }
 
 /* Lanes [from, from + slice) of a vector. */
@@ -84,61 +71,16 @@ static LLVMValueRef lane_of(const tile_emit *t, LLVMValueRef v, uint32_t i)
     return t->slice == 1 ? v : LLVMBuildExtractElement(t->s->emit.b, v, index32(t, i), "");
 }
 
-/* Element `i` of this thread, or its first when that is past the end: a legal address either way. */
-static LLVMValueRef clamped(const tile_emit *t, uint32_t i, LLVMValueRef left)
-{
-    llfi_emit *e = &t->s->emit;
-    if (i == 0)
-        return LLVMConstInt(e->i64, 0, 0);
-    LLVMValueRef inside = LLVMBuildICmp(e->b, LLVMIntSGT, left, LLVMConstInt(e->i64, i, 0), "");
-    return LLVMBuildSelect(e->b, inside, LLVMConstInt(e->i64, i, 0), LLVMConstInt(e->i64, 0, 0), "");
-}
-
-static void gather_lanes(const tile_emit *t, LLVMValueRef left, LLVMValueRef (*part)[SLICES])
+static void load_vectors(tile_emit *t)
 {
     LLVMBuilderRef b = t->s->emit.b;
-    for (uint32_t c = 0; c < t->ins; c++)
-        for (uint32_t k = 0; k < t->slices; k++)
-            part[c][k] = LLVMGetPoison(memory_type(t, t->in[c].demand, t->slice)); /* every lane is written */
-    for (uint32_t i = 0; i < t->width; i++) {
-        LLVMValueRef at = clamped(t, i, left);
-        for (uint32_t c = 0; c < t->ins; c++) {
-            uint32_t demand = t->in[c].demand;
-            LLVMValueRef v = load(t, demand, memory_type(t, demand, 1), at, element_bytes(t, demand));
-            LLVMValueRef *to = &part[c][i / t->slice];
-            *to = t->slice == 1 ? v : LLVMBuildInsertElement(b, *to, v, index32(t, i % t->slice), "");
-        }
-    }
-}
-
-/* Fills t->in[].part from either road. */
-static llf_status gather(tile_emit *t, LLVMValueRef left)
-{
-    LLVMBuilderRef b = t->s->emit.b;
-    LLVMBasicBlockRef from[2] = {block(t), block(t)}, joined = block(t);
-    LLVMValueRef(*lanes)[SLICES] = llfi_arena_alloc(t->s->arena, (t->ins + 1) * sizeof *lanes);
-    if (!lanes)
-        return llfi_nomem(t->s->emit.diag);
-    LLVMBuildCondBr(b, t->whole, from[0], from[1]);
-    LLVMPositionBuilderAtEnd(b, from[0]);
     for (uint32_t c = 0; c < t->ins; c++) {
         uint32_t demand = t->in[c].demand;
-        LLVMValueRef v = load(t, demand, memory_type(t, demand, t->width), NULL, vector_alignment(t, demand));
+        LLVMValueRef v = LLVMBuildLoad2(b, memory_type(t, demand, t->width), address(t, demand), "");
+        LLVMSetAlignment(v, vector_alignment(t, demand));
         for (uint32_t k = 0; k < t->slices; k++)
             t->in[c].part[k] = cut(t, v, k * t->slice);
     }
-    LLVMBuildBr(b, joined);
-    LLVMPositionBuilderAtEnd(b, from[1]);
-    gather_lanes(t, left, lanes);
-    LLVMBuildBr(b, joined);
-    LLVMPositionBuilderAtEnd(b, joined);
-    for (uint32_t c = 0; c < t->ins; c++)
-        for (uint32_t k = 0; k < t->slices; k++) {
-            LLVMValueRef phi = LLVMBuildPhi(b, memory_type(t, t->in[c].demand, t->slice), "");
-            LLVMAddIncoming(phi, (LLVMValueRef[]){t->in[c].part[k], lanes[c][k]}, from, 2);
-            t->in[c].part[k] = phi;
-        }
-    return LLF_OK;
 }
 
 /* Slice 0 of every input -> the same slice of every output, in memory form. */
@@ -223,11 +165,6 @@ static llf_status compute_slices(tile_emit *t)
     return LLF_OK;
 }
 
-static void store(const tile_emit *t, uint32_t demand, LLVMValueRef v, LLVMValueRef at, unsigned align)
-{
-    LLVMSetAlignment(LLVMBuildStore(t->s->emit.b, v, address(t, demand, at)), align);
-}
-
 /* <width x T> of a column's slices. */
 static LLVMValueRef joined(const tile_emit *t, const column *c)
 {
@@ -240,31 +177,13 @@ static LLVMValueRef joined(const tile_emit *t, const column *c)
     return v;
 }
 
-static void scatter(tile_emit *t, LLVMValueRef left)
+static void store_vectors(const tile_emit *t)
 {
-    llfi_emit *e = &t->s->emit;
-    LLVMBasicBlockRef vectors = block(t), lanes = block(t), done = block(t);
-    LLVMBuildCondBr(e->b, t->whole, vectors, lanes);
-    LLVMPositionBuilderAtEnd(e->b, vectors);
-    for (uint32_t c = 0; c < t->outs; c++)
-        store(t, t->out[c].demand, joined(t, &t->out[c]), NULL, vector_alignment(t, t->out[c].demand));
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, lanes);
-    for (uint32_t i = 0; i < t->width; i++) {
-        LLVMValueRef at = LLVMConstInt(e->i64, i, 0);
-        for (uint32_t c = 0; c < t->outs; c++)
-            store(t, t->out[c].demand, lane_of(t, t->out[c].part[i / t->slice], i % t->slice), at,
-                  element_bytes(t, t->out[c].demand));
-        if (i + 1 == t->width)
-            break;
-        LLVMBasicBlockRef next = block(t);
-        LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSGT, left, LLVMConstInt(e->i64, i + 1, 0), ""), next,
-                        done);
-        LLVMPositionBuilderAtEnd(e->b, next);
+    for (uint32_t c = 0; c < t->outs; c++) {
+        uint32_t demand = t->out[c].demand;
+        LLVMValueRef v = joined(t, &t->out[c]);
+        LLVMSetAlignment(LLVMBuildStore(t->s->emit.b, v, address(t, demand)), vector_alignment(t, demand));
     }
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, done);
-    LLVMBuildRetVoid(e->b);
 }
 
 /* Leaves of scope 1 that are buffers, and distinct stores of scope 1. */
@@ -284,18 +203,15 @@ static llf_status columns(tile_emit *t)
     return LLF_OK;
 }
 
-llf_status llfi_pointwise_tile(llfi_site *s, LLVMValueRef whole, LLVMValueRef first, LLVMValueRef n)
+llf_status llfi_pointwise_tile(llfi_site *s, LLVMValueRef first)
 {
-    tile_emit t = {.s = s, .whole = whole, .first = first, .n = n};
-    t.width = s->schedule->width;
-    t.slice = s->schedule->slice;
+    tile_emit t = {.s = s, .first = first, .width = s->schedule->width, .slice = s->schedule->slice};
     t.slices = t.width / t.slice;
     if (t.slices > SLICES || t.width % t.slice)
         return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "%u lanes in slices of %u", t.width, t.slice);
     LLF_TRY(columns(&t));
-    LLVMValueRef left = LLVMBuildSub(s->emit.b, n, first, "");
-    LLF_TRY(gather(&t, left));
+    load_vectors(&t);
     LLF_TRY(compute_slices(&t));
-    scatter(&t, left);
+    store_vectors(&t);
     return s->emit.status;
 }

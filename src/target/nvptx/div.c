@@ -50,21 +50,22 @@ static LLVMValueRef any_reaches(llfi_emit *e, LLVMValueRef v, uint32_t limit)
     return LLVMBuildICmp(e->b, LLVMIntUGE, all, LLVMConstInt(e->i32, limit, false), "");
 }
 
-/* Two top bits clear only where |x| is in [2^-31, 2^33): twice the bits drops the sign. */
-static LLVMValueRef outside(llfi_emit *e, LLVMValueRef b)
+/* Distance of 2|x| as an integer above `least`; twice the bits drops the sign. With least 0x60000000 the two
+ * top bits are clear only for |x| in [2^-31, 2^33), with 0x40000000 the top bit only in [2^-63, 2^65). */
+static LLVMValueRef outside(llfi_emit *e, LLVMValueRef b, uint32_t least)
 {
     LLVMValueRef twice = LLVMBuildShl(e->b, b, llfi_emit_i32c(e, 1), "");
-    return LLVMBuildSub(e->b, twice, llfi_emit_i32c(e, 0x60000000), "");
+    return LLVMBuildSub(e->b, twice, llfi_emit_i32c(e, (int32_t)least), "");
 }
 
 /* Fast road: |a| and |b| in [2^-31, 2^33), or a = +0 (its quotient comes out signed right; that of -0 does
  * not). */
 static LLVMValueRef leaves_fast(llfi_emit *e, LLVMValueRef a, LLVMValueRef b)
 {
-    LLVMValueRef zero = llfi_emit_i32c(e, 0), ia = bits(e, a);
-    LLVMValueRef out =
-        LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, ia, zero, ""), zero, outside(e, ia), "");
-    return any_reaches(e, LLVMBuildOr(e->b, out, outside(e, bits(e, b)), ""), 0x40000000);
+    LLVMValueRef zero = llfi_emit_i32c(e, 0), ia = bits(e, a),
+                 none = LLVMBuildICmp(e->b, LLVMIntEQ, ia, zero, "");
+    LLVMValueRef out = LLVMBuildSelect(e->b, none, zero, outside(e, ia, 0x60000000), "");
+    return any_reaches(e, LLVMBuildOr(e->b, out, outside(e, bits(e, b), 0x60000000), ""), 0x40000000);
 }
 
 /* Zeros, infinities and NaN make a NaN of the corrections; the first product is then right. */
@@ -74,10 +75,10 @@ static LLVMValueRef to_f32(llfi_emit *e, LLVMValueRef corrected, LLVMValueRef fi
     return LLVMBuildFPTrunc(e->b, LLVMBuildSelect(e->b, number, corrected, first, ""), e->f32, "");
 }
 
-static void slow_quotient(llfi_emit *e, const LLVMValueRef *in, const LLVMValueRef *so_far, LLVMValueRef *out)
+static LLVMValueRef quotient64(llfi_emit *e, LLVMValueRef a, LLVMValueRef b)
 {
-    (void)so_far;
-    LLVMValueRef a = LLVMBuildFPExt(e->b, in[0], e->f64, ""), b = LLVMBuildFPExt(e->b, in[1], e->f64, "");
+    a = LLVMBuildFPExt(e->b, a, e->f64, "");
+    b = LLVMBuildFPExt(e->b, b, e->f64, "");
     LLVMValueRef one = LLVMConstReal(e->f64, 1.0), less = minus(e, b);
     LLVMValueRef y = approximate(e, "llvm.nvvm.rcp.approx.ftz.d", b), first = LLVMBuildFMul(e->b, a, y, "");
     for (int i = 0; i < 3; i++) /* 20 bits, 40, all */
@@ -85,13 +86,39 @@ static void slow_quotient(llfi_emit *e, const LLVMValueRef *in, const LLVMValueR
     LLVMValueRef q = LLVMBuildFMul(e->b, a, y, "");
     for (int i = 0; i < 2; i++)
         q = fma_of(e, fma_of(e, less, q, a), y, q);
-    out[0] = to_f32(e, q, first);
+    return to_f32(e, q, first);
+}
+
+static void slow_quotient(llfi_emit *e, const LLVMValueRef *in, const LLVMValueRef *so_far, LLVMValueRef *out)
+{
+    (void)so_far;
+    out[0] = quotient64(e, in[0], in[1]);
+}
+
+static void slow_reciprocal(llfi_emit *e, const LLVMValueRef *in, const LLVMValueRef *so_far,
+                            LLVMValueRef *out)
+{
+    (void)so_far;
+    out[0] = quotient64(e, LLVMConstReal(e->f32, 1.0), in[0]);
+}
+
+/* 1 / b: one Newton step from the approximation rounds correctly for |b| in [2^-63, 2^65). */
+static LLVMValueRef reciprocal(llfi_emit *e, LLVMValueRef one, LLVMValueRef b)
+{
+    LLVMValueRef y = approximate(e, "llvm.nvvm.rcp.approx.ftz.f", b);
+    y = fma_of(e, y, fma_of(e, minus(e, b), y, one), y);
+    LLVMValueRef leaves = any_reaches(e, outside(e, bits(e, b), 0x40000000), 0x80000000);
+    llfi_nvptx_rarely(e, leaves, &b, 1, &y, 1, slow_reciprocal);
+    return y;
 }
 
 LLVMValueRef llfi_nvptx_divide(llfi_emit *e, LLVMValueRef a, LLVMValueRef b)
 {
+    LLVMValueRef one = llfi_emit_f32c(e, 1.0f);
+    if (a == one) /* constants are unique */
+        return reciprocal(e, one, b);
     LLVMValueRef y = approximate(e, "llvm.nvvm.rcp.approx.ftz.f", b), less = minus(e, b);
-    y = fma_of(e, y, fma_of(e, less, y, llfi_emit_f32c(e, 1.0f)), y);
+    y = fma_of(e, y, fma_of(e, less, y, one), y);
     LLVMValueRef q = LLVMBuildFMul(e->b, a, y, "");
     for (int i = 0; i < 2; i++)
         q = fma_of(e, y, fma_of(e, less, q, a), q);
