@@ -87,8 +87,9 @@ void llfi_schedule_print(const llfi_schedule *s, llfi_str *out)
         kind[s->arg[i].kind]++;
         written += s->arg[i].kind == LLFI_ARG_BUFFER && s->arg[i].written;
     }
-    llfi_str_printf(out,
-                    "%s threads=%u runs=%u width=%u vector_align=%u reads=%u writes=%u scalars=%u cost=%u\n",
-                    s->skeleton->name, s->threads, s->runs, s->width, s->vector_align,
-                    kind[LLFI_ARG_BUFFER] - written, written, kind[LLFI_ARG_SCALAR], s->cost);
+    llfi_str_printf(
+        out,
+        "%s threads=%u runs=%u width=%u slice=%u vector_align=%u reads=%u writes=%u scalars=%u cost=%u\n",
+        s->skeleton->name, s->threads, s->runs, s->width, s->slice, s->vector_align,
+        kind[LLFI_ARG_BUFFER] - written, written, kind[LLFI_ARG_SCALAR], s->cost);
 }

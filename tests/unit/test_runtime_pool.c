@@ -104,15 +104,15 @@ static void pool_threads_round_to_nearest(void **state)
     (void)state;
 #if defined(__x86_64__)
     llfi_pool *p = llfi_pool_create(&llfi_malloc_allocator, 3);
-    uint64_t seen[60];
+    uint64_t modes[60];
     unsigned before = _mm_getcsr(), odd = 0x1F80u | 0x8040u | 0x6000u;
     _mm_setcsr(odd);
     llfi_pool_start(p);
-    llfi_pool_run(p, 60, 1, remember_mode, seen);
+    llfi_pool_run(p, 60, 1, remember_mode, modes);
     _mm_setcsr(before);
     int ieee = 0;
     for (int i = 0; i < 60; i++)
-        ieee += (seen[i] & 0xFFC0u) == LLFI_FPMODE_IEEE;
+        ieee += (modes[i] & 0xFFC0u) == LLFI_FPMODE_IEEE;
     assert_in_range(ieee, 1, 59);
     llfi_pool_destroy(p);
 #else

@@ -13,7 +13,8 @@ static const char pipeline[] = "always-inline,globaldce,"
                                "function(early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,"
                                "simplifycfg,early-cse<memssa>,dce),strip-dead-prototypes";
 
-llf_status llfi_nvptx_machine(llfi_diag *d, const llfi_target *t, LLVMTargetMachineRef *tm)
+static llf_status machine(llfi_diag *d, const llfi_target *t, LLVMCodeGenOptLevel level,
+                          LLVMTargetMachineRef *tm)
 {
     LLVMTargetRef target = NULL;
     char *message = NULL;
@@ -23,9 +24,17 @@ llf_status llfi_nvptx_machine(llfi_diag *d, const llfi_target *t, LLVMTargetMach
         LLVMDisposeMessage(message);
         return s;
     }
-    *tm = LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", t->cpu, t->features, LLVMCodeGenLevelDefault,
-                                  LLVMRelocDefault, LLVMCodeModelDefault);
+    *tm = LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", t->cpu, t->features, level, LLVMRelocDefault,
+                                  LLVMCodeModelDefault);
     return *tm ? LLF_OK : llfi_fail(d, LLF_E_LLVM, "%s: LLVM makes no target machine", t->name);
+}
+
+/* CodeGenLevelNone: half the time of instruction selection, and the driver's compiler makes the same machine
+ * code of it (docs/performance.md). Kernels that use wgmma will need Aggressive: there ptxas does not
+ * recover. */
+llf_status llfi_nvptx_machine(llfi_diag *d, const llfi_target *t, LLVMTargetMachineRef *tm)
+{
+    return machine(d, t, LLVMCodeGenLevelNone, tm);
 }
 
 static void string_attribute(llfi_site *s, const char *key, const char *value)
@@ -164,6 +173,27 @@ static llf_status emit(llfi_diag *d, const llfi_target *t, const llf_allocator *
     return code->code ? LLF_OK : llfi_nomem(d);
 }
 
+/* A libdevice function that was too big to inline is called by the ABI, and spills unless LLVM tidies it. */
+static bool calls_libdevice(LLVMModuleRef module)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        size_t length;
+        if (!LLVMIsDeclaration(f) && strncmp(LLVMGetValueName2(f, &length), "__", 2) == 0)
+            return true;
+    }
+    return false;
+}
+
+static llf_status emit_tidy(llfi_diag *d, const llfi_target *t, const llf_allocator *mem,
+                            LLVMModuleRef module, llfi_code *code)
+{
+    LLVMTargetMachineRef tm;
+    LLF_TRY(machine(d, t, LLVMCodeGenLevelDefault, &tm));
+    llf_status s = emit(d, t, mem, module, tm, code);
+    LLVMDisposeTargetMachine(tm);
+    return s;
+}
+
 static llf_status run(llfi_diag *d, const llfi_target *t, const llf_allocator *mem, LLVMModuleRef module,
                       LLVMTargetMachineRef tm, llfi_code *code, llfi_str *llvm_opt)
 {
@@ -179,7 +209,7 @@ static llf_status run(llfi_diag *d, const llfi_target *t, const llf_allocator *m
         LLVMDisposeMessage(text);
     }
     start = llfi_now_ms();
-    LLF_TRY(emit(d, t, mem, module, tm, code));
+    LLF_TRY(calls_libdevice(module) ? emit_tidy(d, t, mem, module, code) : emit(d, t, mem, module, tm, code));
     code->emit_ms = llfi_now_ms() - start;
     return LLF_OK;
 }

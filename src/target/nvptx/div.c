@@ -68,10 +68,12 @@ static LLVMValueRef leaves_fast(llfi_emit *e, LLVMValueRef a, LLVMValueRef b)
     return any_reaches(e, LLVMBuildOr(e->b, out, outside(e, bits(e, b), 0x60000000), ""), 0x40000000);
 }
 
-/* Zeros, infinities and NaN make a NaN of the corrections; the first product is then right. */
+/* Infinities, NaN and a zero divisor make a NaN of the corrections, and a zero loses its sign in them; the
+ * first product is then right. */
 static LLVMValueRef to_f32(llfi_emit *e, LLVMValueRef corrected, LLVMValueRef first)
 {
-    LLVMValueRef number = LLVMBuildFCmp(e->b, LLVMRealORD, corrected, corrected, "");
+    LLVMValueRef zero = LLVMConstReal(e->f64, 0.0);
+    LLVMValueRef number = LLVMBuildFCmp(e->b, LLVMRealONE, corrected, zero, "");
     return LLVMBuildFPTrunc(e->b, LLVMBuildSelect(e->b, number, corrected, first, ""), e->f32, "");
 }
 
