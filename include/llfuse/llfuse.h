@@ -101,13 +101,14 @@ typedef struct {
 } llf_allocator;
 
 typedef struct {
-    size_t size; /* sizeof(llf_context_options) */
+    size_t size;                    /* sizeof(llf_context_options) */
     const llf_allocator *allocator; /* NULL: malloc. Copied. */
-    /* Receives log lines without a newline. NULL: stderr. May be called by compile workers, never twice at once. */
+    /* Receives log lines without a newline. NULL: stderr. May be called by compile workers, never twice at
+     * once. */
     void (*log)(void *user, const char *topic, const char *line);
     void *log_user;
-    const char *logs; /* as LLF_LOGS; NULL: take the variable */
-    const char *dump_dir; /* as LLF_DUMP_DIR */
+    const char *logs;         /* as LLF_LOGS; NULL: take the variable */
+    const char *dump_dir;     /* as LLF_DUMP_DIR */
     const char *override_dir; /* as LLF_OVERRIDE_DIR */
 } llf_context_options;
 
@@ -115,17 +116,17 @@ typedef struct {
 typedef struct {
     llf_status status;
     const char *message; /* one sentence, with "file:line:col: " in front where there is a place */
-    const char *file; /* "" when the graph was built by calls */
-    uint32_t line, col; /* from 1; 0 when there is none */
-    const char *op; /* "" or the op's name */
+    const char *file;    /* "" when the graph was built by calls */
+    uint32_t line, col;  /* from 1; 0 when there is none */
+    const char *op;      /* "" or the op's name */
 } llf_diagnostic;
 
 /* Creates a context. `options` may be NULL. Returns NULL only when out of memory; a bad option or environment
  * variable is reported by llf_context_status and by every later call that needs it. */
 LLF_API llf_context *llf_context_create(const llf_context_options *options);
 LLF_API llf_status llf_context_status(const llf_context *);
-/* Frees the context. Its graphs must have been destroyed; programs, loadeds and executions may outlive it only
- * if a later context is passed to their calls. NULL is allowed. */
+/* Frees the context. Its graphs must have been destroyed; programs, loadeds and executions may outlive it
+ * only if a later context is passed to their calls. NULL is allowed. */
 LLF_API void llf_context_destroy(llf_context *);
 LLF_API const llf_diagnostic *llf_last_error(const llf_context *);
 
@@ -136,9 +137,10 @@ LLF_API llf_graph *llf_graph_create(llf_context *, const char *name);
 LLF_API void llf_graph_destroy(llf_graph *);
 
 /* Reads `.llf` text (docs/ir.md). `file` names it in diagnostics. `text` need not end in NUL. */
-LLF_API llf_status llf_graph_parse(llf_context *, const char *text, size_t bytes, const char *file, llf_graph **);
-/* Writes the graph as text into memory of the context's allocator; free with llf_text_free. Parsing the text and
- * printing again gives the same bytes. */
+LLF_API llf_status llf_graph_parse(llf_context *, const char *text, size_t bytes, const char *file,
+                                   llf_graph **);
+/* Writes the graph as text into memory of the context's allocator; free with llf_text_free. Parsing the text
+ * and printing again gives the same bytes. */
 LLF_API llf_status llf_graph_print(llf_context *, const llf_graph *, char **text, size_t *bytes);
 LLF_API void llf_text_free(llf_context *, char *text, size_t bytes);
 
@@ -184,8 +186,8 @@ typedef struct {
     /* "host", "nvptx" (the device of the calling thread, else sm_90a), "nvptx:sm_80", "nvptx:sm_90a+ptx83".
      * NULL: "host". */
     const char *target;
-    const char *heuristic; /* none, primitive, greedy (default) */
-    const char *set; /* "name=value,..." over passes/fuse/params.def */
+    const char *heuristic;    /* none, primitive, greedy (default) */
+    const char *set;          /* "name=value,..." over passes/fuse/params.def */
     uint32_t compile_threads; /* 0: one per core */
 } llf_options;
 
@@ -195,18 +197,18 @@ LLF_API void llf_program_destroy(llf_program *);
 
 /* ---- run -------------------------------------------------------------------------------------- */
 
-/* Loads the modules. nvptx: device >= 0 retains that device's primary context; -1 takes the context current on
- * the calling thread, and primary context 0 when there is none. The caller's current context is the same before and
- * after every call. host: `device` is the number of threads, -1 or 0: one per core. The program may be destroyed
- * after its loadeds. */
+/* Loads the modules. nvptx: device >= 0 retains that device's primary context; -1 takes the context current
+ * on the calling thread, and primary context 0 when there is none. The caller's current context is the same
+ * before and after every call. host: `device` is the number of threads, -1 or 0: one per core. The program
+ * may be destroyed after its loadeds. */
 LLF_API llf_status llf_program_load(llf_context *, const llf_program *, int device, llf_loaded **);
 LLF_API void llf_loaded_destroy(llf_loaded *);
 
 LLF_API llf_status llf_execution_create(llf_context *, llf_loaded *, llf_execution **);
 LLF_API void llf_execution_destroy(llf_execution *);
 
-/* Memory the caller owns. `data` is a device pointer for nvptx, a host pointer for host, a host pointer to one
- * value for a scalar. May be NULL only when the tensor has no elements. `strides` in elements, used when
+/* Memory the caller owns. `data` is a device pointer for nvptx, a host pointer for host, a host pointer to
+ * one value for a scalar. May be NULL only when the tensor has no elements. `strides` in elements, used when
  * `strided`; otherwise row-major. */
 typedef struct {
     void *data;
@@ -217,28 +219,29 @@ typedef struct {
     int64_t strides[LLF_MAX_RANK];
 } llf_tensor;
 
-/* Binds input `index`, or output `index - inputs`. The descriptor is copied; the data are the caller's and must
- * stay until the run has finished. An output may be the very buffer of an input where the plan proves that
- * every read comes first; any other overlap is E_ALIAS at llf_prepare. A scalar's value is copied at llf_bind and
- * may be bound anew between runs without llf_prepare; so may a tensor whose shape and alignment stay. */
+/* Binds input `index`, or output `index - inputs`. The descriptor is copied; the data are the caller's and
+ * must stay until the run has finished. An output may be the very buffer of an input where the plan proves
+ * that every read comes first; any other overlap is E_ALIAS at llf_prepare. A scalar's value is copied at
+ * llf_bind and may be bound anew between runs without llf_prepare; so may a tensor whose shape and alignment
+ * stay. */
 LLF_API llf_status llf_bind(llf_execution *, uint32_t index, const llf_tensor *);
 
 /* Checks shapes, alignment and overlap, binds symbols, allocates the workspace. Everything slow is here. */
 LLF_API llf_status llf_prepare(llf_execution *);
 
-/* Launches all kernels on `stream` (a CUstream; host: ignored, returns when done). No allocation, compile, lock
- * or synchronisation: allowed inside the caller's stream capture. */
+/* Launches all kernels on `stream` (a CUstream; host: ignored, returns when done). No allocation, compile,
+ * lock or synchronisation: allowed inside the caller's stream capture. */
 LLF_API llf_status llf_run(llf_execution *, void *stream);
 
-/* The diagnostic of the last failing bind, prepare or run of this execution (they may run on a thread that does
- * not own the context). */
+/* The diagnostic of the last failing bind, prepare or run of this execution (they may run on a thread that
+ * does not own the context). */
 LLF_API const llf_diagnostic *llf_execution_error(const llf_execution *);
 
 /* Counters of one execution and its program. */
 typedef struct {
-    size_t size; /* sizeof(llf_stats), set by the caller */
-    uint32_t kernels; /* in the plan */
-    uint32_t modules; /* distinct kernels compiled */
+    size_t size;       /* sizeof(llf_stats), set by the caller */
+    uint32_t kernels;  /* in the plan */
+    uint32_t modules;  /* distinct kernels compiled */
     uint64_t launches; /* since creation, counted where they are issued */
     uint64_t runs;
     uint64_t workspace_bytes;

@@ -1,5 +1,6 @@
 /* base.h: what every room stands on: memory, growable arrays, strings, hashes, errors, logs, the context.
- * base knows nothing of graphs, LLVM or CUDA. Names: llf_ public, llfi_<file>_<verb> internal, statics bare. */
+ * base knows nothing of graphs, LLVM or CUDA. Names: llf_ public, llfi_<file>_<verb> internal, statics bare.
+ */
 #ifndef LLFI_BASE_H
 #define LLFI_BASE_H
 
@@ -13,11 +14,11 @@
 #define LLFI_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Propagates a failure. The only macro here that hides a return. */
-#define LLF_TRY(expr)                                                                                         \
-    do {                                                                                                      \
-        llf_status llf_try_ = (expr);                                                                         \
-        if (llf_try_ != LLF_OK)                                                                               \
-            return llf_try_;                                                                                  \
+#define LLF_TRY(expr)                 \
+    do {                              \
+        llf_status llf_try_ = (expr); \
+        if (llf_try_ != LLF_OK)       \
+            return llf_try_;          \
     } while (0)
 
 #if defined(__GNUC__)
@@ -26,8 +27,8 @@
 #define LLFI_PRINTF(fmt, args)
 #endif
 
-/* ---- memory (alloc.c): all host memory goes through the context's hooks, so that tests can fail any allocation.
- * NULL means out of memory; nothing here sets a diagnostic. */
+/* ---- memory (alloc.c): all host memory goes through the context's hooks, so that tests can fail any
+ * allocation. NULL means out of memory; nothing here sets a diagnostic. */
 void *llfi_alloc(const llf_allocator *, size_t size); /* uninitialised */
 void *llfi_alloc_zero(const llf_allocator *, size_t size);
 void *llfi_resize(const llf_allocator *, void *p, size_t old, size_t size);
@@ -41,24 +42,26 @@ typedef struct {
     llfi_arena_block *block;
 } llfi_arena;
 void llfi_arena_init(llfi_arena *, const llf_allocator *);
-void *llfi_arena_alloc(llfi_arena *, size_t size); /* zeroed; NULL when out of memory */
+void *llfi_arena_alloc(llfi_arena *, size_t size);                   /* zeroed; NULL when out of memory */
 char *llfi_arena_copy(llfi_arena *, const char *text, size_t bytes); /* NUL added */
-void llfi_arena_reset(llfi_arena *);   /* keeps one block */
+void llfi_arena_reset(llfi_arena *);                                 /* keeps one block */
 void llfi_arena_destroy(llfi_arena *);
 
-/* ---- growable array (vec.c): LLFI_VEC(uint32_t) v = {0}; if (!llfi_vec_reserve(mem, &v, n)) ... v.at[v.count++] = x; */
-#define LLFI_VEC(T)                                                                                           \
-    struct {                                                                                                  \
-        T *at;                                                                                                \
-        size_t count, cap;                                                                                    \
+/* ---- growable array (vec.c): LLFI_VEC(uint32_t) v = {0}; if (!llfi_vec_reserve(mem, &v, n)) ...
+ * v.at[v.count++] = x; */
+#define LLFI_VEC(T)        \
+    struct {               \
+        T *at;             \
+        size_t count, cap; \
     }
 bool llfi_vec_grow(const llf_allocator *, void **at, size_t *cap, size_t want, size_t elem);
 /* Room for `extra` more elements; false when out of memory or the size overflows. */
-#define llfi_vec_reserve(mem, v, extra)                                                                       \
-    ((v)->cap - (v)->count >= (size_t)(extra)                                                                 \
-         ? true                                                                                               \
-         : llfi_vec_grow((mem), (void **)&(v)->at, &(v)->cap, (v)->count + (size_t)(extra), sizeof *(v)->at))
-#define llfi_vec_free(mem, v)                                                                                 \
+#define llfi_vec_reserve(mem, v, extra)                                                     \
+    ((v)->cap - (v)->count >= (size_t)(extra)                                               \
+         ? true                                                                             \
+         : llfi_vec_grow((mem), (void **)&(v)->at, &(v)->cap, (v)->count + (size_t)(extra), \
+                         sizeof *(v)->at))
+#define llfi_vec_free(mem, v) \
     (llfi_free((mem), (v)->at, (v)->cap * sizeof *(v)->at), (v)->at = NULL, (v)->count = (v)->cap = 0)
 
 /* ---- string buffer (str.c): sticky out-of-memory flag, so that a printer checks once at its end. */
@@ -79,7 +82,8 @@ void llfi_str_free(llfi_str *);
 /* ---- hash (hash.c): 64-bit, the same on every machine and in every process. */
 uint64_t llfi_hash(uint64_t seed, const void *data, size_t bytes);
 uint64_t llfi_hash_u64(uint64_t seed, uint64_t value);
-/* Open-addressing map from a 64-bit hash to candidate u32 values; the caller compares what the values stand for. */
+/* Open-addressing map from a 64-bit hash to candidate u32 values; the caller compares what the values stand
+ * for. */
 typedef struct {
     uint64_t *hash;
     uint32_t *value; /* UINT32_MAX: empty */
@@ -87,7 +91,8 @@ typedef struct {
 } llfi_map;
 /* First candidate for `hash`; *cursor 0 at first. UINT32_MAX when there are no more. */
 uint32_t llfi_map_next(const llfi_map *, uint64_t hash, size_t *cursor);
-bool llfi_map_add(const llf_allocator *, llfi_map *, uint64_t hash, uint32_t value); /* false: out of memory */
+bool llfi_map_add(const llf_allocator *, llfi_map *, uint64_t hash,
+                  uint32_t value); /* false: out of memory */
 void llfi_map_free(const llf_allocator *, llfi_map *);
 
 /* ---- diagnostics (diag.c) */
@@ -101,10 +106,11 @@ typedef struct {
     char file[256];
     char op[32];
 } llfi_diag;
-/* Sets the diagnostic and returns `status`, so that callers write `return llfi_fail(d, ...)`. Long messages are cut
- * with "...". Never allocates. `d` may be NULL. */
+/* Sets the diagnostic and returns `status`, so that callers write `return llfi_fail(d, ...)`. Long messages
+ * are cut with "...". Never allocates. `d` may be NULL. */
 llf_status llfi_fail(llfi_diag *, llf_status, const char *fmt, ...) LLFI_PRINTF(3, 4);
-llf_status llfi_fail_at(llfi_diag *, llf_status, llfi_place, const char *op, const char *fmt, ...) LLFI_PRINTF(5, 6);
+llf_status llfi_fail_at(llfi_diag *, llf_status, llfi_place, const char *op, const char *fmt, ...)
+    LLFI_PRINTF(5, 6);
 llf_status llfi_nomem(llfi_diag *); /* E_NOMEM, "out of host memory" */
 void llfi_diag_copy(llfi_diag *to, const llfi_diag *from);
 
@@ -131,7 +137,7 @@ llf_status llfi_log_parse(llfi_diag *, const char *text, uint32_t *mask);
 struct llf_context {
     llf_allocator mem;
     llfi_diag diag;
-    llf_status status;  /* of creation; returned by llf_compile and llf_context_status */
+    llf_status status; /* of creation; returned by llf_compile and llf_context_status */
     uint32_t log_mask;
     void (*log)(void *user, const char *topic, const char *line);
     void *log_user;
@@ -144,8 +150,10 @@ void llfi_log(const llf_context *, llfi_log_id, const char *fmt, ...) LLFI_PRINT
 void llfi_log_text(const llf_context *, llfi_log_id, const char *text, size_t bytes);
 /* Writes `dump_dir`/`name` when dumping is on; a failure to write is E_IO. */
 llf_status llfi_dump(llf_context *, const char *name, const char *text, size_t bytes);
-/* Whole file into memory of `mem` (NUL added, not counted). E_IO with the reason, E_LIMIT over `limit` bytes. */
-llf_status llfi_read_file(const llf_allocator *, llfi_diag *, const char *path, size_t limit, char **text, size_t *bytes);
+/* Whole file into memory of `mem` (NUL added, not counted). E_IO with the reason, E_LIMIT over `limit` bytes.
+ */
+llf_status llfi_read_file(const llf_allocator *, llfi_diag *, const char *path, size_t limit, char **text,
+                          size_t *bytes);
 
 double llfi_now_ms(void); /* monotonic clock */
 

@@ -1,13 +1,13 @@
-/* interp.h: the oracle: slow, obvious, scalar. It evaluates primitives only (run the decompose pass first) and
- * shares no code with lowering. EXACT ops are bit-exact; functions are evaluated in f64 (f64 ones in long double or better)
- * and rounded once, so they are the nearest value up to that evaluation's error. */
+/* interp.h: the oracle: slow, obvious, scalar. It evaluates primitives only (run the decompose pass first)
+ * and shares no code with lowering. EXACT ops are bit-exact; functions are evaluated in f64 (f64 ones in long
+ * double or better) and rounded once, so they are the nearest value up to that evaluation's error. */
 #ifndef LLFI_INTERP_H
 #define LLFI_INTERP_H
 
 #include "ir/ir.h"
 
-/* One element: bits of operands (zero-extended) to bits of the result. `from` is the operand dtype (arg 0's for cast and
- * comparisons; where: arg 1's), `to` the result's. Row implementations: llfi_eval_<ID>. */
+/* One element: bits of operands (zero-extended) to bits of the result. `from` is the operand dtype (arg 0's
+ * for cast and comparisons; where: arg 1's), `to` the result's. Row implementations: llfi_eval_<ID>. */
 typedef uint64_t llfi_eval_fn(llf_dtype from, llf_dtype to, const uint64_t *arg);
 #define EW(id, ...) llfi_eval_fn llfi_eval_##id;
 #include "llfuse/ops.def"
@@ -17,8 +17,10 @@ llf_dtype llfi_eval_from(const llf_graph *, llf_id);
 
 /* Evaluates a whole graph. data[i]: elements of input i, row-major, of its dtype; symbol values given.
  * value[id] receives for each node a buffer (numel * size) owned by `arena`. */
-llf_status llfi_interp(const llf_graph *, const int64_t *symbol, const void *const *data, llfi_arena *, void **value);
-/* Evaluates one output element: linear index `at` of node `id`, reading only what it needs. Memory linear in the nodes. */
+llf_status llfi_interp(const llf_graph *, const int64_t *symbol, const void *const *data, llfi_arena *,
+                       void **value);
+/* Evaluates one output element: linear index `at` of node `id`, reading only what it needs. Memory linear in
+ * the nodes. */
 llf_status llfi_interp_at(const llf_graph *, const int64_t *symbol, const void *const *data, llfi_arena *,
                           const llf_id *ids, uint32_t count, int64_t at, uint64_t *bits);
 /* Largest distance in ulp (or 0 for EXACT) a target may have from the oracle: docs/accuracy.md. */

@@ -1,7 +1,7 @@
-/* dims.h: extents as interned, normalised integer expressions over symbols. Equal ids mean equal for all values of
- * the symbols; unequal ids mean nothing (an equality that cannot be proved becomes a run-time guard).
- * Normal form: a constant; or a sum of products with integer coefficients, terms ordered, like terms merged;
- * floordiv, min and max are atoms of such products. Values are >= 0 and < 2^63. */
+/* dims.h: extents as interned, normalised integer expressions over symbols. Equal ids mean equal for all
+ * values of the symbols; unequal ids mean nothing (an equality that cannot be proved becomes a run-time
+ * guard). Normal form: a constant; or a sum of products with integer coefficients, terms ordered, like terms
+ * merged; floordiv, min and max are atoms of such products. Values are >= 0 and < 2^63. */
 #ifndef LLFI_DIMS_H
 #define LLFI_DIMS_H
 
@@ -15,7 +15,8 @@ llfi_dims *llfi_dims_create(const llf_allocator *);
 void llfi_dims_destroy(llfi_dims *);
 llfi_dims *llfi_dims_clone(const llfi_dims *, const llf_allocator *); /* same ids */
 
-uint32_t llfi_dims_symbol(llfi_dims *, const char *name, size_t bytes); /* symbol index; UINT32_MAX: no memory */
+uint32_t llfi_dims_symbol(llfi_dims *, const char *name,
+                          size_t bytes); /* symbol index; UINT32_MAX: no memory */
 uint32_t llfi_dims_symbols(const llfi_dims *);
 const char *llfi_dims_symbol_name(const llfi_dims *, uint32_t symbol);
 
@@ -30,10 +31,12 @@ llfi_dim llfi_dim_max(llfi_dims *, llfi_dim, llfi_dim);
 bool llfi_dim_is_const(const llfi_dims *, llfi_dim, int64_t *value);
 /* True and *symbol when the dim is exactly one symbol. */
 bool llfi_dim_is_symbol(const llfi_dims *, llfi_dim, uint32_t *symbol);
-/* symbol[i] = value of symbol i, or -1 when unbound. False: unbound symbol, overflow, negative, or division by 0. */
+/* symbol[i] = value of symbol i, or -1 when unbound. False: unbound symbol, overflow, negative, or division
+ * by 0. */
 bool llfi_dim_eval(const llfi_dims *, llfi_dim, const int64_t *symbol, int64_t *value);
-uint64_t llfi_dim_hash(const llfi_dims *, llfi_dim); /* of structure and symbol names: the same in every graph */
-uint32_t llfi_dims_count(const llfi_dims *);         /* ids below it are dims */
+uint64_t llfi_dim_hash(const llfi_dims *,
+                       llfi_dim);            /* of structure and symbol names: the same in every graph */
+uint32_t llfi_dims_count(const llfi_dims *); /* ids below it are dims */
 /* True once after a LLFI_DIM_NONE that was out of memory. */
 bool llfi_dims_nomem(llfi_dims *);
 void llfi_dim_print(const llfi_dims *, llfi_dim, llfi_str *); /* parses back to the same id */

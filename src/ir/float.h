@@ -1,5 +1,5 @@
-/* float.h: conversions between number formats in integer code, round to nearest even, subnormals kept; the scalar
- * truth that literals, the folder and the interpreter share. IEEE 754-2019 sections 5.4.1, 5.4.2. */
+/* float.h: conversions between number formats in integer code, round to nearest even, subnormals kept; the
+ * scalar truth that literals, the folder and the interpreter share. IEEE 754-2019 sections 5.4.1, 5.4.2. */
 #ifndef LLFI_FLOAT_H
 #define LLFI_FLOAT_H
 

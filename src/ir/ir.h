@@ -1,5 +1,6 @@
-/* ir.h: the graph. Flat SSA: nodes are ids into one growable array, in topological order (operands before users,
- * always). Types, attributes, names and operands live in pools beside it. Nothing here knows of plans or kernels. */
+/* ir.h: the graph. Flat SSA: nodes are ids into one growable array, in topological order (operands before
+ * users, always). Types, attributes, names and operands live in pools beside it. Nothing here knows of plans
+ * or kernels. */
 #ifndef LLFI_IR_H
 #define LLFI_IR_H
 
@@ -41,13 +42,14 @@ const char *llfi_attr_word_text(llfi_attr_id, uint64_t index, size_t *bytes);
 const char *llfi_attr_name(llfi_attr_id);  /* "approximate"; "" for NONE */
 const char *llfi_attr_legal(llfi_attr_id); /* its words, space-separated */
 bool llfi_set_has(llfi_set, llf_dtype);
-bool llfi_name_valid(const char *text, size_t bytes); /* letters, digits, '_', '.', '-'; 1 to LLFI_MAX_NAME bytes */
+bool llfi_name_valid(const char *text,
+                     size_t bytes); /* letters, digits, '_', '.', '-'; 1 to LLFI_MAX_NAME bytes */
 
 /* ---- limits (docs/ir.md) */
 #define LLFI_RANK LLF_MAX_RANK
 #define LLFI_MAX_NODES (1u << 24)
-#define LLFI_MAX_NAME 255u      /* bytes of a name */
-#define LLFI_MAX_NESTING 64u    /* of a dim expression */
+#define LLFI_MAX_NAME 255u   /* bytes of a name */
+#define LLFI_MAX_NESTING 64u /* of a dim expression */
 #define LLFI_MAX_FILE ((size_t)1 << 30)
 
 /* ---- types: interned per graph; equal ids, equal types */
@@ -58,7 +60,7 @@ typedef struct {
 } llfi_type;
 
 typedef struct {
-    uint16_t op;     /* llf_op */
+    uint16_t op; /* llf_op */
     uint8_t arity;
     bool scalar;     /* INPUT: a host value in the argument block */
     llf_id arg[3];   /* first `arity` are operands */
@@ -66,7 +68,7 @@ typedef struct {
     uint32_t name;   /* into graph->names; 0: none. Purely numeric names of the text are not kept. */
     uint32_t origin; /* index into graph->origin: the op the user wrote; leaves: UINT32_MAX */
     uint32_t line, col;
-    uint64_t attr;   /* value of the op's one attribute; CONST: the value's bits in its dtype, zero-extended */
+    uint64_t attr; /* value of the op's one attribute; CONST: the value's bits in its dtype, zero-extended */
 } llfi_node;
 
 typedef struct {
@@ -78,17 +80,18 @@ struct llf_graph {
     llf_context *cx;
     llfi_dims *dims;
     uint32_t name; /* into names */
-    char *file; /* of the text, owned; NULL when built by calls */
+    char *file;    /* of the text, owned; NULL when built by calls */
     LLFI_VEC(llfi_node) nodes;
-    LLFI_VEC(llf_id) inputs;  /* INPUT nodes in signature order */
-    LLFI_VEC(llf_id) outputs; /* in order; a value may stand twice */
+    LLFI_VEC(llf_id) inputs;   /* INPUT nodes in signature order */
+    LLFI_VEC(llf_id) outputs;  /* in order; a value may stand twice */
     LLFI_VEC(uint16_t) origin; /* llf_op that the user wrote, by node.origin */
     LLFI_VEC(char) names;      /* NUL-terminated, deduplicated; offset 0 is "" */
     LLFI_VEC(uint32_t) types;  /* dtype, rank, dims... */
     llfi_map type_map, name_map;
     LLFI_VEC(llfi_label) labels; /* `!k0` labels found in text, for plan import */
-    LLFI_VEC(uint32_t) directives; /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
-    uint32_t props;     /* LLFI_P_* (passes/pass.h) */
+    LLFI_VEC(uint32_t)
+    directives;          /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
+    uint32_t props;      /* LLFI_P_* (passes/pass.h) */
     llf_status poisoned; /* first builder failure; returned by llf_output and llf_compile */
 };
 
@@ -109,13 +112,14 @@ static inline llf_dtype llfi_dtype_of(const llf_graph *g, llf_id id)
 {
     return llfi_type_of(g, id).dtype;
 }
-uint32_t llfi_type_make(llf_graph *, llf_dtype, uint32_t rank, const llfi_dim *); /* UINT32_MAX: out of memory */
+uint32_t llfi_type_make(llf_graph *, llf_dtype, uint32_t rank,
+                        const llfi_dim *); /* UINT32_MAX: out of memory */
 /* Number of elements as a dim expression; LLFI_DIM_NONE on overflow or out of memory. */
 llfi_dim llfi_numel(llf_graph *, uint32_t type);
 llfi_place llfi_place_of(const llf_graph *, llf_id);
 void llfi_type_print(const llf_graph *, uint32_t type, llfi_str *); /* "f32[N, 4]" */
-/* Hash of structure (ops, types, attributes, operands, outputs), not of value names, places, or where literals stand
- * among the nodes: a printed and parsed graph has the same hash. 0: out of memory. */
+/* Hash of structure (ops, types, attributes, operands, outputs), not of value names, places, or where
+ * literals stand among the nodes: a printed and parsed graph has the same hash. 0: out of memory. */
 uint64_t llfi_graph_hash(const llf_graph *);
 /* Users of each node as CSR: user[first[id] .. first[id+1]). In memory of `arena`. */
 typedef struct {
@@ -124,13 +128,14 @@ typedef struct {
 } llfi_users;
 llf_status llfi_users_make(const llf_graph *, llfi_arena *, llfi_users *);
 
-/* infer.c: the result type of an op from its operands' types; the message names the op, the operands' types. */
+/* infer.c: the result type of an op from its operands' types; the message names the op, the operands' types.
+ */
 llf_status llfi_infer(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place, uint32_t *type);
 /* The rule alone, which makes no type: the result has `dtype` and the dims of operand `like`. */
-llf_status llfi_infer_rule(const llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place, llf_dtype *dtype,
-                           llf_id *like);
-/* build.c: appends a node after inference. `origin` UINT32_MAX: a new origin for non-leaf ops. LLF_NONE on failure
- * (diagnostic set in the graph's context, graph poisoned). */
+llf_status llfi_infer_rule(const llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place,
+                           llf_dtype *dtype, llf_id *like);
+/* build.c: appends a node after inference. `origin` UINT32_MAX: a new origin for non-leaf ops. LLF_NONE on
+ * failure (diagnostic set in the graph's context, graph poisoned). */
 llf_id llfi_build(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, uint32_t origin, llfi_place);
 llf_id llfi_build_const(llf_graph *, llf_dtype, uint64_t bits);
 llf_id llfi_build_input(llf_graph *, uint32_t type, bool scalar, uint32_t name, llfi_place);
@@ -142,11 +147,12 @@ llf_status llfi_print(const llf_graph *, llfi_str *, llfi_label_fn *labels, void
 /* parse.c */
 llf_status llfi_parse(llf_context *, const char *text, size_t bytes, const char *file, llf_graph **);
 /* literal.c: text of a literal to bits of dtype with one rounding, and the shortest text that reads back. */
-llf_status llfi_literal_parse(llfi_diag *, llfi_place, llf_dtype, const char *text, size_t bytes, uint64_t *bits);
+llf_status llfi_literal_parse(llfi_diag *, llfi_place, llf_dtype, const char *text, size_t bytes,
+                              uint64_t *bits);
 void llfi_literal_print(llf_dtype, uint64_t bits, llfi_str *);
 
-/* rewrite.c: how passes change a graph: the old nodes are walked in order, new ones are appended to the same graph,
- * old ids map to new ones. Inputs keep their place and stay even when unused. Linear. */
+/* rewrite.c: how passes change a graph: the old nodes are walked in order, new ones are appended to the same
+ * graph, old ids map to new ones. Inputs keep their place and stay even when unused. Linear. */
 typedef struct {
     llf_graph *g;
     llfi_node *old; /* the nodes before, in order */
@@ -155,9 +161,10 @@ typedef struct {
 } llfi_rewrite;
 llf_status llfi_rewrite_begin(llfi_rewrite *, llf_graph *, llfi_arena *); /* copies inputs over */
 llf_status llfi_rewrite_copy(llfi_rewrite *, llf_id old);                 /* same op, operands mapped */
-/* Appends op with new-id operands, carrying origin and place of `like`. Names follow the map at the end: the node that
- * an old id maps to takes its name unless it has one. */
-llf_status llfi_rewrite_op(llfi_rewrite *, llf_id like, llf_op, const llf_id *arg, uint64_t attr, llf_id *out);
+/* Appends op with new-id operands, carrying origin and place of `like`. Names follow the map at the end: the
+ * node that an old id maps to takes its name unless it has one. */
+llf_status llfi_rewrite_op(llfi_rewrite *, llf_id like, llf_op, const llf_id *arg, uint64_t attr,
+                           llf_id *out);
 llf_status llfi_rewrite_const(llfi_rewrite *, llf_dtype, uint64_t bits, llf_id *out);
 llf_status llfi_rewrite_end(llfi_rewrite *); /* maps outputs; drops the old nodes */
 void llfi_rewrite_abort(llfi_rewrite *);     /* after a failure: the graph is left destroyable */

@@ -1,4 +1,5 @@
-/* schedule.h: from a kernel to a skeleton and its parameters. Pure, integer, deterministic, no device needed. */
+/* schedule.h: from a kernel to a skeleton and its parameters. Pure, integer, deterministic, no device needed.
+ */
 #ifndef LLFI_SCHEDULE_H
 #define LLFI_SCHEDULE_H
 
@@ -10,10 +11,10 @@ struct llfi_site;
 
 /* What a kernel needs at launch, in order; each takes one 8-byte slot of the argument block. */
 typedef enum {
-    LLFI_ARG_BUFFER,    /* ref = node id: address of its buffer */
-    LLFI_ARG_DIM,       /* ref = index into llfi_launch.value, computed by the skeleton's launch */
+    LLFI_ARG_BUFFER, /* ref = node id: address of its buffer */
+    LLFI_ARG_DIM,    /* ref = index into llfi_launch.value, computed by the skeleton's launch */
     LLFI_ARG_STRIDE,
-    LLFI_ARG_SCALAR,    /* ref = node id of a scalar INPUT: its bits, zero-extended */
+    LLFI_ARG_SCALAR, /* ref = node id of a scalar INPUT: its bits, zero-extended */
     LLFI_ARG_TENSORMAP,
     LLFI_ARG_TABLE,
     LLFI_ARG_SCRATCH,
@@ -23,8 +24,9 @@ typedef struct {
     llfi_arg_kind kind;
     llf_dtype dtype; /* of the buffer's elements or the scalar */
     uint32_t ref;
-    bool written;    /* buffer */
-    bool vector;     /* buffer accessed by vectors: its address must be a multiple of vector_align for that path */
+    bool written; /* buffer */
+    bool
+        vector; /* buffer accessed by vectors: its address must be a multiple of vector_align for that path */
 } llfi_arg;
 
 #define LLFI_LAUNCH_VALUES 4
@@ -34,7 +36,7 @@ typedef struct {
     const void *const *data; /* addresses of BUFFER arguments in argument order */
     /* out */
     uint32_t grid[3], block[3], shared; /* grid[0] == 0: nothing to launch. host: unused */
-    int64_t items, grain;    /* host: iterations to split over threads, and the least piece */
+    int64_t items, grain;               /* host: iterations to split over threads, and the least piece */
     int64_t value[LLFI_LAUNCH_VALUES];
 } llfi_launch;
 
@@ -44,13 +46,15 @@ typedef struct {
     uint32_t args;
     llfi_dim dim[LLFI_RANK]; /* extents that launch needs; pointwise: dim[0] = number of elements */
     uint32_t dims;
-    uint32_t threads;  /* a block */
-    uint32_t runs;     /* vectors a thread */
-    uint32_t width;    /* elements a vector; 1: scalar */
-    uint32_t slice;    /* lanes computed at once, a divisor of width; fewer than width: in a loop */
-    uint32_t vector_align; /* bytes that every `vector` buffer's address must be a multiple of for the vector path */
-    uint32_t cost;     /* estimated instructions per element */
-    bool uniform_store; /* a rank-0 value is stored beside larger ones: launch even when there are no elements */
+    uint32_t threads;      /* a block */
+    uint32_t runs;         /* vectors a thread */
+    uint32_t width;        /* elements a vector; 1: scalar */
+    uint32_t slice;        /* lanes computed at once, a divisor of width; fewer than width: in a loop */
+    uint32_t vector_align; /* bytes that every `vector` buffer's address must be a multiple of for the vector
+                              path */
+    uint32_t cost;         /* estimated instructions per element */
+    bool uniform_store; /* a rank-0 value is stored beside larger ones: launch even when there are no elements
+                         */
 } llfi_schedule;
 
 /* The reason for a refusal, for explain and the decision log. */
@@ -71,12 +75,14 @@ struct llfi_skeleton {
 extern const llfi_skeleton llfi_skeleton_pointwise_nvptx; /* lower/pointwise_nvptx.c */
 extern const llfi_skeleton llfi_skeleton_pointwise_host;  /* lower/pointwise_host.c */
 
-/* First skeleton of the target that matches; E_INTERNAL with the reasons when none does (legal.c must have refused). */
-llf_status llfi_schedule_make(llf_context *, llf_graph *, const llfi_plan *, uint32_t kernel, const llfi_target *, llfi_arena *,
-                              llfi_schedule *);
+/* First skeleton of the target that matches; E_INTERNAL with the reasons when none does (legal.c must have
+ * refused). */
+llf_status llfi_schedule_make(llf_context *, llf_graph *, const llfi_plan *, uint32_t kernel,
+                              const llfi_target *, llfi_arena *, llfi_schedule *);
 /* One line for LLF_LOGS=schedule and explain. */
 void llfi_schedule_print(const llfi_schedule *, llfi_str *);
-/* Estimated instructions of one evaluation of a node (functions are dear); shared by legal.c and the schedule. */
+/* Estimated instructions of one evaluation of a node (functions are dear); shared by legal.c and the
+ * schedule. */
 uint32_t llfi_op_cost(llf_op, llf_dtype);
 
 #endif
