@@ -168,27 +168,20 @@ LLVMValueRef llfi_emit_WHERE(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 
 /* ---- casts */
 
-/* |x| >= 2^53 does not fit f64; dropping 11 bits but keeping "was anything there" in the last one leaves
- * every later rounding to a 16-bit format as if it had seen all bits. */
+/* |x| >= 2^53 does not fit f64; dropping 11 bits but keeping "was anything there" in the last one (which
+ * rounds to odd, for both signs of an arithmetic shift) leaves every later rounding to a 16-bit format as if
+ * it had seen all bits. Without |x|: ptxas takes abs.s64 for positive, so -2^63 would lose its sign. */
 static LLVMValueRef i64_to_16(llfi_emit *e, llf_dtype to, LLVMValueRef x)
 {
     LLVMTypeRef f64 = llfi_emit_reg_type(e, LLF_F64, e->width);
-    LLVMValueRef zero = llfi_emit_i64c(e, 0);
-    LLVMValueRef negative = LLVMBuildICmp(e->b, LLVMIntSLT, x, zero, "");
-    LLVMValueRef keep_min = LLVMConstInt(e->i1, 0, 0);
-    LLVMValueRef ax = llfi_emit_call(e, "llvm.abs", LLVMTypeOf(x), (LLVMValueRef[]){x, keep_min}, 2);
-    if (!ax)
-        return NULL;
-    LLVMValueRef dropped = LLVMBuildAnd(e->b, ax, llfi_emit_i64c(e, 0x7ff), "");
-    LLVMValueRef sticky = LLVMBuildICmp(e->b, LLVMIntNE, dropped, zero, "");
-    LLVMValueRef high = LLVMBuildLShr(e->b, ax, llfi_emit_i64c(e, 11), "");
+    LLVMValueRef dropped = LLVMBuildAnd(e->b, x, llfi_emit_i64c(e, 0x7ff), "");
+    LLVMValueRef sticky = LLVMBuildICmp(e->b, LLVMIntNE, dropped, llfi_emit_i64c(e, 0), "");
+    LLVMValueRef high = LLVMBuildAShr(e->b, x, llfi_emit_i64c(e, 11), "");
     high = LLVMBuildOr(e->b, high, LLVMBuildZExt(e->b, sticky, LLVMTypeOf(x), ""), "");
-    LLVMValueRef large = LLVMBuildICmp(e->b, LLVMIntUGE, ax, llfi_emit_i64c(e, INT64_C(1) << 53), "");
-    /* both below 2^53 where chosen: exact; 2^63 itself is chosen as 2^52 */
-    LLVMValueRef chosen = LLVMBuildSelect(e->b, large, high, ax, "");
-    LLVMValueRef f = LLVMBuildSIToFP(e->b, chosen, f64, "");
+    LLVMValueRef biased = LLVMBuildAdd(e->b, x, llfi_emit_i64c(e, INT64_C(1) << 53), "");
+    LLVMValueRef large = LLVMBuildICmp(e->b, LLVMIntUGE, biased, llfi_emit_i64c(e, INT64_C(1) << 54), "");
+    LLVMValueRef f = LLVMBuildSIToFP(e->b, LLVMBuildSelect(e->b, large, high, x, ""), f64, ""); /* exact */
     f = LLVMBuildSelect(e->b, large, LLVMBuildFMul(e->b, f, llfi_emit_f64c(e, 2048.0), ""), f, "");
-    f = LLVMBuildSelect(e->b, negative, LLVMBuildFNeg(e->b, f, ""), f, "");
     return llfi_emit_round(e, to, f);
 }
 
