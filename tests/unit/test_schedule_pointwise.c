@@ -102,21 +102,24 @@ static void dear_kernels_and_many_buffers_get_narrow_vectors(void **state)
     fixture_free(&f);
 }
 
-/* Dear arithmetic of 4-byte elements stands on half the lanes, in a loop; 16-bit elements never do. */
+/* Dear arithmetic of 4-byte elements stands on half the lanes, in a loop; of 16-bit ones only beside a division, a
+ * root, a sine or a cosine. */
 static void dear_bodies_are_sliced(void **state)
 {
     (void)state;
     const struct {
         llf_dtype t;
-        int tanhs;
+        int tanhs, divisions;
         uint32_t width, slice;
-    } want[] = {
-        {LLF_F32, 1, 4, 4}, {LLF_F32, 2, 4, 2}, {LLF_F32, 8, 2, 2}, {LLF_BF16, 2, 8, 8}, {LLF_F64, 2, 2, 2}};
+    } want[] = {{LLF_F32, 1, 0, 4, 4}, {LLF_F32, 2, 0, 4, 2},  {LLF_F32, 8, 0, 2, 2}, {LLF_BF16, 2, 0, 8, 8},
+                {LLF_F64, 2, 0, 2, 2}, {LLF_BF16, 1, 1, 8, 4}, {LLF_F16, 1, 1, 8, 4}, {LLF_BF16, 0, 1, 8, 8}};
     for (size_t i = 0; i < LLFI_COUNT(want); i++) {
         fixture f = fixture_make();
         llf_id x = input(&f, "x", want[i].t), v = x;
         for (int k = 0; k < want[i].tanhs; k++)
             v = llf_tanh(f.g, v);
+        for (int k = 0; k < want[i].divisions; k++)
+            v = llf_div(f.g, v, x);
         llfi_schedule s;
         assert_int_equal(llf_output(f.g, v), LLF_OK);
         whole(&f, x);
