@@ -1,21 +1,40 @@
 /* llfuse.h: the whole public API.
  *
  * A tensor graph is built (or parsed), compiled to a program, loaded into a CUDA context or onto the
- * CPU, and run. Complete use, on the CPU or the GPU (examples/embed.c is this, compiled in CI):
+ * CPU, and run. Complete use, the body of examples/embed.c; `target` is "host" or "nvptx", and `in` and `out`
+ * hold N floats where that target can read them:
  *
  *     llf_context *cx = llf_context_create(NULL);
  *     llf_graph *g = llf_graph_create(cx, "scale");
- *     int64_t n = 1024;
+ *     int64_t n = N;
  *     llf_id x = llf_input(g, "x", LLF_F32, 1, &n);
- *     llf_output(g, llf_relu(g, llf_mul(g, x, llf_const(g, LLF_F32, 2.0))));
- *     llf_options opt = {.size = sizeof opt, .target = "host"};
- *     llf_program *p; llf_loaded *l; llf_execution *e;
+ *     llf_id two = llf_const(g, LLF_F32, 2.0);
+ *     llf_id y = llf_mul(g, x, two);
+ *     llf_id z = llf_relu(g, y);
+ *     llf_output(g, z);
+ *     llf_options opt = {.size = sizeof opt, .target = target};
+ *     llf_program *p = NULL;
+ *     llf_loaded *l = NULL;
+ *     llf_execution *e = NULL;
+ *     llf_tensor from = {.data = in, .dtype = LLF_F32, .rank = 1, .shape = {n}};
+ *     llf_tensor to = {.data = out, .dtype = LLF_F32, .rank = 1, .shape = {n}};
+ *     const char *error = NULL;
  *     if (llf_compile(cx, g, &opt, &p) || llf_program_load(cx, p, -1, &l) || llf_execution_create(cx, l, &e))
- *         fprintf(stderr, "%s\n", llf_last_error(cx)->message);
- *     llf_bind(e, 0, &(llf_tensor){.data = in, .dtype = LLF_F32, .rank = 1, .shape = {n}});
- *     llf_bind(e, 1, &(llf_tensor){.data = out, .dtype = LLF_F32, .rank = 1, .shape = {n}});
- *     llf_prepare(e);
- *     llf_run(e, NULL);
+ *         error = llf_last_error(cx)->message;
+ *     else if (llf_bind(e, 0, &from) || llf_bind(e, 1, &to) || llf_prepare(e) || llf_run(e, NULL))
+ *         error = llf_execution_error(e)->message;
+ *     if (error)
+ *         fprintf(stderr, "%s\n", error);
+ *     int code = !error ? 0 : llf_last_error(cx)->status == LLF_E_TARGET ? 3 : 1;
+ *     llf_execution_destroy(e);
+ *     llf_loaded_destroy(l);
+ *     llf_program_destroy(p);
+ *     llf_graph_destroy(g);
+ *     llf_context_destroy(cx);
+ *     return code;
+ *
+ * One statement per node: C leaves the order in which a call's arguments are evaluated to the compiler, and
+ * nodes are numbered in the order of the calls, so nested calls may give another graph with another compiler.
  *
  * Errors: every fallible call returns an llf_status; the context keeps one diagnostic for the last
  * failure. No call aborts, exits or prints. After a failure the next call works.
