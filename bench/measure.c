@@ -308,6 +308,8 @@ static llf_status finish_row(job *j, uint32_t p)
         double ceiling_ms;
         bench_progress(j->r, "%s: the memory's ceiling", j->k->name);
         LLF_TRY(bench_count_ceiling(j->r, &j->session[p], j->g, j->symbol, &ceiling_ms));
+        if (ceiling_ms < d->empty_ms) /* what is left after taking off an empty kernel's time is noise */
+            return LLF_OK;
         row->ceiling_gbps = (double)row->bytes_fused / ceiling_ms * 1e-6;
         row->pct_of_ceiling = 100 * ceiling_ms / net;
     }
