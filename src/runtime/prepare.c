@@ -88,8 +88,8 @@ static llf_status check_form(llf_execution *e, uint32_t binding)
 
 /* ---- symbols */
 
-/* Binds symbols by the inputs whose extent is just a symbol; `by` remembers which, for messages. */
-static llf_status bind_symbols(llf_execution *e)
+/* Binds symbols by the inputs whose extent is just a symbol. */
+static void bind_symbols(llf_execution *e)
 {
     const llf_graph *g = e->loaded->program->graph;
     uint32_t symbols = llfi_dims_symbols(g->dims);
@@ -103,7 +103,6 @@ static llf_status bind_symbols(llf_execution *e)
                 e->symbol[s] = e->bind[b].tensor.shape[i];
         }
     }
-    return LLF_OK;
 }
 
 /* The input that bound a symbol: the first whose extent it is. */
@@ -348,7 +347,7 @@ llf_status llf_prepare(llf_execution *e)
     e->prepared = false;
     for (uint32_t b = 0; b < e->binds; b++)
         LLF_TRY(check_form(e, b));
-    LLF_TRY(bind_symbols(e));
+    bind_symbols(e);
     for (uint32_t b = 0; b < e->binds; b++)
         if (!is_scalar(e, b)) {
             LLF_TRY(check_extents(e, b));
@@ -368,13 +367,20 @@ llf_status llf_prepare(llf_execution *e)
 
 /* ---- bound anew */
 
-/* Is it what prepare saw, but for the address? */
+/* Largest power of two up to `most` that divides the address. */
+static uintptr_t alignment(const void *data, uintptr_t most)
+{
+    uintptr_t bits = (uintptr_t)data | most;
+    return bits & (~bits + 1);
+}
+
+/* Is it what prepare saw, but for the address? Kernels look at different alignments up to e->align, so it
+ * must be the same, not just as much above or below the largest. */
 static bool same_form(const llf_execution *e, const llf_tensor *before, const llf_tensor *now)
 {
-    bool was = (uintptr_t)before->data % e->align == 0, is = (uintptr_t)now->data % e->align == 0;
     return now->dtype == before->dtype && now->rank == before->rank &&
            memcmp(now->shape, before->shape, now->rank * sizeof now->shape[0]) == 0 && contiguous(now) &&
-           was == is;
+           alignment(before->data, e->align) == alignment(now->data, e->align);
 }
 
 llf_status llfi_prepare_moved(llf_execution *e)

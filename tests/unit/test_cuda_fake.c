@@ -304,6 +304,36 @@ static int bound_anew(void)
     return 0;
 }
 
+/* One kernel of 16-byte vectors, one of 8-byte ones. */
+static llf_graph *two_alignments(llf_context *cx)
+{
+    static const char text[] = "graph @two(%a: f32[N], %b: f32[N]) {\n  %y = add %a, %a\n  %0 = sin %b\n"
+                               "  %1 = sin %0\n  %2 = sin %1\n  %z = sin %2\n  ret %y, %z\n}\n";
+    llf_graph *g = NULL;
+    CHECK(llf_graph_parse(cx, text, sizeof text - 1, "two", &g) == LLF_OK, "%s", llf_last_error(cx)->message);
+    return g;
+}
+
+/* 8 and 4 are both no multiples of 16, but the second kernel looks at 8. */
+static int bound_anew_within_16_bytes(void)
+{
+    way w;
+    CHECK(start(&w, two_alignments, NULL) == LLF_OK && load(&w, 0) == LLF_OK && bind_all(&w, N) == LLF_OK,
+          "%s", error(&w));
+    uint32_t align[2] = {w.p->kernel[0].schedule.vector_align, w.p->kernel[1].schedule.vector_align};
+    CHECK(align[0] + align[1] == 24, "alignments %u and %u: nothing to test", align[0], align[1]);
+    llf_tensor t = test_vector(LLF_F32, (char *)w.data[1] + 8, N);
+    CHECK(llf_bind(w.e, 1, &t) == LLF_OK && llf_prepare(w.e) == LLF_OK, "%s", error(&w));
+    t.data = (char *)w.data[1] + 24;
+    CHECK(llf_bind(w.e, 1, &t) == LLF_OK && llf_run(w.e, NULL) == LLF_OK, "%s", error(&w));
+    t.data = (char *)w.data[1] + 4;
+    CHECK(llf_bind(w.e, 1, &t) == LLF_OK, "%s", error(&w));
+    SAYS(llf_run(w.e, NULL), LLF_E_STATE, error(&w), "llf_prepare");
+    end(&w);
+    nothing_alive();
+    return 0;
+}
+
 static void the_good_road(void **state)
 {
     (void)state;
@@ -312,6 +342,7 @@ static void the_good_road(void **state)
     CHILD(devices);
     CHILD(empty);
     CHILD(bound_anew);
+    CHILD(bound_anew_within_16_bytes);
 }
 
 /* ---- what is missing */
