@@ -3,6 +3,7 @@
  * write to their own modules only. */
 #include "jit/jit.h"
 
+#include "lower/llvm.h"
 #include "runtime/fpmode.h"
 #include "runtime/pool.h"
 
@@ -26,14 +27,6 @@ typedef struct {
     llfi_diag diag;
 } worker;
 
-static llf_status print_module(llfi_diag *d, LLVMModuleRef module, llfi_str *out)
-{
-    char *text = LLVMPrintModuleToString(module);
-    llfi_str_puts(out, text);
-    LLVMDisposeMessage(text);
-    return out->failed ? llfi_nomem(d) : LLF_OK;
-}
-
 llf_status llfi_workers_kernel(llfi_diag *d, const llf_program *p, uint32_t kernel, const char *name,
                                llfi_arena *scratch, const llfi_stages *stages, llfi_program_module *out)
 {
@@ -46,7 +39,7 @@ llf_status llfi_workers_kernel(llfi_diag *d, const llf_program *p, uint32_t kern
                                           &p->target, name, scratch, d, &module);
     out->lower_ms = llfi_now_ms() - start;
     if (status == LLF_OK && stages->llvm)
-        status = print_module(d, module.module, stages->llvm);
+        status = llfi_llvm_print(d, module.module, stages->llvm);
     if (status == LLF_OK)
         status = p->target.backend->compile(d, &p->target, &p->mem, module.module, &out->code,
                                             stages->llvm_opt, stages->assembly);

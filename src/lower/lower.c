@@ -2,7 +2,7 @@
  * on failure; what the module must hold for its target is the backend's business. */
 #include "lower/lower.h"
 
-#include <llvm-c/Analysis.h>
+#include "lower/llvm.h"
 
 void llfi_module_destroy(llfi_module *m)
 {
@@ -32,17 +32,6 @@ static void emit_begin(llfi_emit *e, const llf_graph *g, const llfi_target *targ
     e->i64 = LLVMInt64TypeInContext(e->lx);
 }
 
-static llf_status verify(const llfi_site *s)
-{
-    char *why = NULL;
-    llf_status status = LLF_OK;
-    if (LLVMVerifyModule(s->emit.module, LLVMReturnStatusAction, &why))
-        status = llfi_fail(s->emit.diag, LLF_E_LLVM, "kernel %s is not valid LLVM IR (a bug in llfuse): %s",
-                           s->name, why ? why : "");
-    LLVMDisposeMessage(why);
-    return status;
-}
-
 static llf_status emit(llfi_site *s)
 {
     const llfi_skeleton *skeleton = s->schedule->skeleton;
@@ -59,10 +48,10 @@ static llf_status emit(llfi_site *s)
     LLF_TRY(llfi_lower(s, NULL, 0, s->demands.uniform));
     LLF_TRY(skeleton->emit(s));
     LLF_TRY(s->emit.status);
-    return verify(s);
+    return llfi_llvm_verify(s->emit.diag, s->name, s->emit.module);
 }
 
-llf_status llfi_lower_kernel(llf_graph const *g, const llfi_kernel *kernel, const llfi_schedule *schedule,
+llf_status llfi_lower_kernel(const llf_graph *g, const llfi_kernel *kernel, const llfi_schedule *schedule,
                              const llfi_target *target, const char *name, llfi_arena *arena, llfi_diag *diag,
                              llfi_module *out)
 {

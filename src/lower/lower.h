@@ -110,7 +110,7 @@ typedef struct {
     LLVMContextRef lx;
     LLVMModuleRef module;
 } llfi_module;
-llf_status llfi_lower_kernel(llf_graph const *, const llfi_kernel *, const llfi_schedule *,
+llf_status llfi_lower_kernel(const llf_graph *, const llfi_kernel *, const llfi_schedule *,
                              const llfi_target *, const char *name, llfi_arena *, llfi_diag *, llfi_module *);
 void llfi_module_destroy(llfi_module *);
 

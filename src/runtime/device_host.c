@@ -1,11 +1,11 @@
 /* device_host.c: a program's machine code on the CPU, linked by LLVM's ORC, run by a thread pool. Generated
  * code finds llfi_host_symbols and nothing else: no symbol of the process is searched. */
+#include "lower/llvm.h"
 #include "runtime/fpmode.h"
 #include "runtime/pool.h"
 #include "runtime/program.h"
 #include "target/host.h"
 
-#include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 
@@ -18,15 +18,6 @@ typedef struct {
 } state;
 
 /* ---- load */
-
-/* Takes the error over. */
-static llf_status orc_failed(llfi_diag *d, const char *what, LLVMErrorRef error)
-{
-    char *text = LLVMGetErrorMessage(error);
-    llf_status status = llfi_fail(d, LLF_E_LLVM, "%s: %s", what, text);
-    LLVMDisposeErrorMessage(text);
-    return status;
-}
 
 /* ORC reports here what it also returns; its own reporter prints to stderr. */
 static void quiet(void *user, LLVMErrorRef error)
@@ -51,7 +42,7 @@ static llf_status define_symbols(llfi_diag *d, llf_loaded *l)
     LLVMErrorRef error =
         LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(st->jit), LLVMOrcAbsoluteSymbols(pair, n));
     llfi_free(&l->mem, pair, n * sizeof *pair);
-    return error ? orc_failed(d, "ORC refuses the host symbols", error) : LLF_OK;
+    return error ? llfi_llvm_error(d, "ORC refuses the host symbols", error) : LLF_OK;
 }
 
 static llf_status add_object(llfi_diag *d, llf_loaded *l, uint32_t m)
@@ -61,7 +52,7 @@ static llf_status add_object(llfi_diag *d, llf_loaded *l, uint32_t m)
     LLVMMemoryBufferRef object =
         LLVMCreateMemoryBufferWithMemoryRangeCopy(module->code.code, module->code.bytes, module->name);
     LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(st->jit, LLVMOrcLLJITGetMainJITDylib(st->jit), object);
-    return error ? orc_failed(d, module->name, error) : LLF_OK;
+    return error ? llfi_llvm_error(d, module->name, error) : LLF_OK;
 }
 
 static llf_status look_up(llfi_diag *d, llf_loaded *l, uint32_t m)
@@ -71,7 +62,7 @@ static llf_status look_up(llfi_diag *d, llf_loaded *l, uint32_t m)
     double start = llfi_now_ms();
     LLVMErrorRef error = LLVMOrcLLJITLookup(st->jit, &address, l->program->module[m].name);
     if (error)
-        return orc_failed(d, l->program->module[m].name, error);
+        return llfi_llvm_error(d, l->program->module[m].name, error);
     uintptr_t bits = (uintptr_t)address;
     memcpy(&st->function[m], &bits, sizeof bits); /* ISO C has no cast from data to code */
     l->info[m].load_ms = llfi_now_ms() - start;
@@ -84,7 +75,7 @@ static llf_status start_orc(llfi_diag *d, llf_loaded *l)
     LLVMErrorRef error = LLVMOrcCreateLLJIT(&st->jit, NULL);
     if (error) {
         st->jit = NULL;
-        return orc_failed(d, "ORC does not start", error);
+        return llfi_llvm_error(d, "ORC does not start", error);
     }
     LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(st->jit), quiet, NULL);
     return define_symbols(d, l);

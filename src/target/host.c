@@ -1,11 +1,9 @@
 /* host.c: the CPU backend: LLVM IR -> ELF object for this machine. Must not load or run anything, and must
  * not let floats be contracted, flushed or approximated. */
 #include "target/host.h"
-#include "target/soft16.h"
 
-#include <llvm-c/Analysis.h>
-#include <llvm-c/Error.h>
-#include <llvm-c/Transforms/PassBuilder.h>
+#include "lower/llvm.h"
+#include "target/soft16.h"
 
 /* Emitters already make good code: what is left is inlining helpers, common subexpressions of several ops,
  * and uniform values inside the element loop. instcombine was measured: no faster code, and half of the time
@@ -14,30 +12,21 @@
 /* A helper (host_math.c) with more uses is called: code and compile time stay linear. */
 #define INLINE_USES 4u
 
-static void string_attribute(LLVMContextRef lx, LLVMValueRef f, const char *name, const char *value)
-{
-    LLVMAddAttributeAtIndex(
-        f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(lx, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
-}
-
 void llfi_host_attributes(LLVMContextRef lx, const llfi_target *t, LLVMValueRef f)
 {
     char bits[16];
     (void)snprintf(bits, sizeof bits, "%u", (unsigned)t->simd_bytes * 8);
-    string_attribute(lx, f, "target-cpu", t->cpu);
+    llfi_llvm_attribute(lx, f, "target-cpu", t->cpu);
     if (t->features[0])
-        string_attribute(lx, f, "target-features", t->features);
-    string_attribute(lx, f, "denormal-fp-math", "ieee,ieee");
+        llfi_llvm_attribute(lx, f, "target-features", t->features);
+    llfi_llvm_attribute(lx, f, "denormal-fp-math", "ieee,ieee");
     /* LLVM prefers half registers on CPUs with AVX-512 for the sake of short bursts; a kernel is no short
      * burst. */
-    string_attribute(lx, f, "prefer-vector-width", bits);
-    string_attribute(lx, f, "min-legal-vector-width", bits);
+    llfi_llvm_attribute(lx, f, "prefer-vector-width", bits);
+    llfi_llvm_attribute(lx, f, "min-legal-vector-width", bits);
     static const char *const enums[] = {"nounwind", "mustprogress", "willreturn"};
     for (size_t i = 0; i < LLFI_COUNT(enums); i++)
-        LLVMAddAttributeAtIndex(
-            f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-            LLVMCreateEnumAttribute(lx, LLVMGetEnumAttributeKindForName(enums[i], strlen(enums[i])), 0));
+        llfi_llvm_enum_attribute(lx, f, enums[i], 0);
 }
 
 static llf_status machine(llfi_diag *d, const llfi_target *t, LLVMTargetMachineRef *tm)
@@ -100,123 +89,47 @@ static llf_status host_begin(llfi_site *site)
     return load_arguments(site, LLVMGetParam(site->function, 0));
 }
 
-/* LLVM prints what nobody handles; errors are ours to report. */
-typedef struct {
-    char text[512];
-} collected;
-
-static void collect(LLVMDiagnosticInfoRef info, void *user)
-{
-    collected *c = user;
-    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || c->text[0])
-        return;
-    char *text = LLVMGetDiagInfoDescription(info);
-    (void)snprintf(c->text, sizeof c->text, "%s", text ? text : "error");
-    LLVMDisposeMessage(text);
-}
-
-static llf_status verify(llfi_diag *d, LLVMModuleRef module)
-{
-    char *message = NULL;
-    llf_status s = LLF_OK;
-    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
-        s = llfi_fail(d, LLF_E_LLVM, "host: invalid module: %s", message ? message : "");
-    LLVMDisposeMessage(message);
-    return s;
-}
-
 static void choose_inlining(LLVMModuleRef module)
 {
-    LLVMAttributeRef always = LLVMCreateEnumAttribute(LLVMGetModuleContext(module),
-                                                      LLVMGetEnumAttributeKindForName("alwaysinline", 12), 0);
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         uint32_t uses = 0;
         for (LLVMUseRef u = LLVMGetFirstUse(f); u && uses <= INLINE_USES; u = LLVMGetNextUse(u))
             uses++;
         if (LLVMGetLinkage(f) == LLVMInternalLinkage && uses <= INLINE_USES)
-            LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, always);
+            llfi_llvm_enum_attribute(LLVMGetModuleContext(module), f, "alwaysinline", 0);
     }
 }
 
-static llf_status optimise(llfi_diag *d, LLVMModuleRef module, LLVMTargetMachineRef tm)
+/* Code generation changes the module, so that the text is made of a copy. */
+static llf_status emit_assembly(llfi_diag *d, LLVMTargetMachineRef tm, const llf_allocator *mem,
+                                LLVMModuleRef module, llfi_str *out)
 {
-    choose_inlining(module);
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(module, PASSES, tm, options);
-    LLVMDisposePassBuilderOptions(options);
-    if (!error)
-        return LLF_OK;
-    char *message = LLVMGetErrorMessage(error);
-    llf_status s = llfi_fail(d, LLF_E_LLVM, "host: passes: %s", message);
-    LLVMDisposeErrorMessage(message);
-    return s;
-}
-
-/* Code generation changes the module, so that each kind of output works on a copy of its own. */
-static llf_status emit(llfi_diag *d, LLVMTargetMachineRef tm, LLVMModuleRef module, LLVMCodeGenFileType kind,
-                       LLVMMemoryBufferRef *out)
-{
-    char *message = NULL;
-    llf_status s = LLF_OK;
-    if (LLVMTargetMachineEmitToMemoryBuffer(tm, module, kind, &message, out))
-        s = llfi_fail(d, LLF_E_LLVM, "host: code generation: %s", message ? message : "");
-    LLVMDisposeMessage(message);
-    return s;
-}
-
-static llf_status emit_assembly(llfi_diag *d, LLVMTargetMachineRef tm, LLVMModuleRef module, llfi_str *text)
-{
+    char *text;
+    size_t bytes;
     LLVMModuleRef copy = LLVMCloneModule(module);
-    LLVMMemoryBufferRef buffer = NULL;
-    llf_status s = emit(d, tm, copy, LLVMAssemblyFile, &buffer);
+    llf_status s = llfi_llvm_emit(d, "host", copy, tm, LLVMAssemblyFile, mem, &text, &bytes);
     LLVMDisposeModule(copy);
-    if (s != LLF_OK)
-        return s;
-    llfi_str_add(text, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
-    LLVMDisposeMemoryBuffer(buffer);
-    return text->failed ? llfi_nomem(d) : LLF_OK;
-}
-
-static llf_status emit_object(llfi_diag *d, LLVMTargetMachineRef tm, const llf_allocator *mem,
-                              LLVMModuleRef module, llfi_code *code)
-{
-    LLVMMemoryBufferRef buffer = NULL;
-    LLF_TRY(emit(d, tm, module, LLVMObjectFile, &buffer));
-    size_t bytes = LLVMGetBufferSize(buffer);
-    llf_status s = llfi_host_object_check(d, LLVMGetBufferStart(buffer), bytes);
-    if (s == LLF_OK) {
-        code->code = llfi_alloc(mem, bytes + 1);
-        if (code->code) {
-            memcpy(code->code, LLVMGetBufferStart(buffer), bytes);
-            code->code[bytes] = 0;
-            code->bytes = bytes;
-        } else {
-            s = llfi_nomem(d);
-        }
-    }
-    LLVMDisposeMemoryBuffer(buffer);
-    return s;
+    LLF_TRY(s);
+    llfi_str_add(out, text, bytes);
+    llfi_free(mem, text, bytes + 1);
+    return out->failed ? llfi_nomem(d) : LLF_OK;
 }
 
 static llf_status stages(llfi_diag *d, LLVMTargetMachineRef tm, const llf_allocator *mem,
                          LLVMModuleRef module, llfi_code *code, llfi_str *llvm_opt, llfi_str *assembly)
 {
-    LLF_TRY(verify(d, module));
+    LLF_TRY(llfi_llvm_verify(d, "host", module));
     double start = llfi_now_ms();
-    LLF_TRY(optimise(d, module, tm));
-    double optimised = llfi_now_ms();
-    code->opt_ms = optimised - start;
-    if (llvm_opt) {
-        char *text = LLVMPrintModuleToString(module);
-        llfi_str_puts(llvm_opt, text);
-        LLVMDisposeMessage(text);
-        if (llvm_opt->failed)
-            return llfi_nomem(d);
-    }
+    choose_inlining(module);
+    LLF_TRY(llfi_llvm_optimise(d, "host", module, tm, PASSES));
+    code->opt_ms = llfi_now_ms() - start;
+    if (llvm_opt)
+        LLF_TRY(llfi_llvm_print(d, module, llvm_opt));
     if (assembly)
-        LLF_TRY(emit_assembly(d, tm, module, assembly));
+        LLF_TRY(emit_assembly(d, tm, mem, module, assembly));
     start = llfi_now_ms();
-    LLF_TRY(emit_object(d, tm, mem, module, code));
+    LLF_TRY(llfi_llvm_emit(d, "host", module, tm, LLVMObjectFile, mem, &code->code, &code->bytes));
+    LLF_TRY(llfi_host_object_check(d, code->code, code->bytes));
     code->emit_ms = llfi_now_ms() - start;
     return LLF_OK;
 }
@@ -228,16 +141,13 @@ static llf_status host_compile(llfi_diag *d, const llfi_target *t, const llf_all
     LLVMTargetMachineRef tm = NULL;
     LLF_TRY(machine(d, t, &tm));
     LLVMContextRef lx = LLVMGetModuleContext(module);
-    LLVMDiagnosticHandler old = LLVMContextGetDiagnosticHandler(lx);
-    void *old_user = LLVMContextGetDiagnosticContext(lx);
-    collected errors = {{0}};
-    LLVMContextSetDiagnosticHandler(lx, collect, &errors);
+    llfi_llvm_errors errors;
+    llfi_llvm_listen(lx, &errors);
     llf_status s = stages(d, tm, mem, module, code, llvm_opt, assembly);
-    LLVMContextSetDiagnosticHandler(lx, old, old_user);
+    llf_status heard = llfi_llvm_heard(s == LLF_OK ? d : NULL, "host", lx, &errors);
     LLVMDisposeTargetMachine(tm);
-    if (s == LLF_OK && errors.text[0])
-        s = llfi_fail(d, LLF_E_LLVM, "host: %s", errors.text);
-    if (s != LLF_OK && code->code) {
+    s = s == LLF_OK ? heard : s;
+    if (s != LLF_OK) {
         llfi_free(mem, code->code, code->bytes + 1);
         *code = (llfi_code){0};
     }

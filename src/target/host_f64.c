@@ -2,6 +2,8 @@
  * functions that generated code may call. The wrappers carry our own names: a name that LLVM knew it would
  * fold with its own library, and the bits would depend on what is constant. */
 #include "target/host.h"
+
+#include "lower/llvm.h"
 #include "target/host_math_coeffs.h"
 
 #include <math.h>
@@ -65,23 +67,16 @@ const struct llfi_host_symbol llfi_host_symbols[] = {
 };
 const size_t llfi_host_symbols_count = LLFI_COUNT(llfi_host_symbols);
 
-static void enum_attribute(llfi_emit *e, LLVMValueRef f, const char *name, uint64_t value)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(e->lx, kind, value));
-}
-
 LLVMValueRef llfi_host_declare(llfi_emit *e, const char *name, LLVMTypeRef type, bool pure)
 {
     LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
     if (f)
         return f;
     f = LLVMAddFunction(e->module, name, type);
-    enum_attribute(e, f, "nounwind", 0);
-    enum_attribute(e, f, "willreturn", 0);
+    llfi_llvm_enum_attribute(e->lx, f, "nounwind", 0);
+    llfi_llvm_enum_attribute(e->lx, f, "willreturn", 0);
     if (pure)
-        enum_attribute(e, f, "memory", 0); /* none */
+        llfi_llvm_enum_attribute(e->lx, f, "memory", 0); /* none */
     return f;
 }
 

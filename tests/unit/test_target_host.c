@@ -311,7 +311,7 @@ static void what_could_not_be_loaded_is_refused(void **state)
     (void)state;
     llfi_target plain;
     refused(&native, stranger, NULL, LLF_E_LLVM, "'stranger'");
-    refused(&native, ill_typed, NULL, LLF_E_LLVM, "invalid module");
+    refused(&native, ill_typed, NULL, LLF_E_LLVM, "the module is not valid");
     refused(&native, no_function, &(llf_dtype){LLF_F32}, LLF_E_INTERNAL, "no function");
 #if defined(__x86_64__)
     assert_int_equal(llfi_target_make(cx, "host:x86-64", &plain), LLF_OK);

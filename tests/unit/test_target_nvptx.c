@@ -465,6 +465,26 @@ static void out_of_memory(void **state)
     nvptx_close(&m);
 }
 
+/* A text that found no room is not handed out as if it were whole. */
+static void no_room_for_texts(void **state)
+{
+    (void)state;
+    static const llf_allocator none = {no_memory, NULL};
+    for (int which = 0; which < 2; which++) {
+        nvptx_module m;
+        llfi_code code;
+        llfi_str text;
+        llfi_str_init(&text, &none);
+        nvptx_open(&m, "nvptx:sm_90a");
+        nvptx_store(&m, LLF_F32, nvptx_load(&m, LLF_F32, 1));
+        assert_int_equal(m.target.backend->compile(&m.cx->diag, &m.target, &m.cx->mem, m.site.emit.module,
+                                                   &code, which ? &text : NULL, which ? NULL : &text),
+                         LLF_E_NOMEM);
+        assert_null(code.code);
+        nvptx_close(&m);
+    }
+}
+
 static void libdevice_is_pruned(void **state)
 {
     (void)state;
@@ -500,6 +520,7 @@ int main(void)
         cmocka_unit_test(sine_and_cosine),
         cmocka_unit_test(same_bytes),
         cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(no_room_for_texts),
         cmocka_unit_test(libdevice_is_pruned),
 #endif
     };

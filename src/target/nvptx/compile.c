@@ -2,16 +2,20 @@
  * nothing. */
 #include "target/nvptx/nvptx.h"
 
-#include <llvm-c/Analysis.h>
-#include <llvm-c/Transforms/PassBuilder.h>
+#include "lower/llvm.h"
 
-#define PTX_KERNEL \
-    71u /* llvm::CallingConv::PTX_Kernel; nvvm.annotations are ignored in modules built in memory */
+/* llvm::CallingConv::PTX_Kernel; nvvm.annotations are ignored in modules built in memory. */
+#define PTX_KERNEL 71u
 
 /* Chosen for time: one cheap round each, libdevice being simplified already (tools/embed_libdevice.c). */
 static const char pipeline[] = "always-inline,globaldce,"
                                "function(early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,"
                                "simplifycfg,early-cse<memssa>,dce),strip-dead-prototypes";
+
+/* CodeGenLevelNone: half the time of instruction selection, and the driver's compiler makes the same machine
+ * code of it (docs/performance.md). Kernels that use wgmma will need Aggressive: there ptxas does not
+ * recover. */
+#define LEVEL LLVMCodeGenLevelNone
 
 static llf_status machine(llfi_diag *d, const llfi_target *t, LLVMCodeGenOptLevel level,
                           LLVMTargetMachineRef *tm)
@@ -29,33 +33,18 @@ static llf_status machine(llfi_diag *d, const llfi_target *t, LLVMCodeGenOptLeve
     return *tm ? LLF_OK : llfi_fail(d, LLF_E_LLVM, "%s: LLVM makes no target machine", t->name);
 }
 
-/* CodeGenLevelNone: half the time of instruction selection, and the driver's compiler makes the same machine
- * code of it (docs/performance.md). Kernels that use wgmma will need Aggressive: there ptxas does not
- * recover. */
-llf_status llfi_nvptx_machine(llfi_diag *d, const llfi_target *t, LLVMTargetMachineRef *tm)
-{
-    return machine(d, t, LLVMCodeGenLevelNone, tm);
-}
-
-static void string_attribute(llfi_site *s, const char *key, const char *value)
-{
-    LLVMAttributeRef a =
-        LLVMCreateStringAttribute(s->emit.lx, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
-    LLVMAddAttributeAtIndex(s->function, ON_FUNCTION, a);
-}
-
 static void attributes(llfi_site *s)
 {
     char text[32];
     const llfi_target *t = s->emit.target;
-    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+    LLVMContextRef lx = s->emit.lx;
     LLVMSetFunctionCallConv(s->function, PTX_KERNEL);
-    LLVMAddAttributeAtIndex(s->function, ON_FUNCTION, LLVMCreateEnumAttribute(s->emit.lx, nounwind, 0));
+    llfi_llvm_enum_attribute(lx, s->function, "nounwind", 0);
     snprintf(text, sizeof text, "%u,1,1", s->schedule->threads);
-    string_attribute(s, "nvvm.maxntid", text);
-    string_attribute(s, "denormal-fp-math", "ieee,ieee");
-    string_attribute(s, "target-cpu", t->cpu);
-    string_attribute(s, "target-features", t->features);
+    llfi_llvm_attribute(lx, s->function, "nvvm.maxntid", text);
+    llfi_llvm_attribute(lx, s->function, "denormal-fp-math", "ieee,ieee");
+    llfi_llvm_attribute(lx, s->function, "target-cpu", t->cpu);
+    llfi_llvm_attribute(lx, s->function, "target-features", t->features);
 }
 
 static LLVMTypeRef arg_type(llfi_site *s, const llfi_arg *a)
@@ -100,77 +89,16 @@ static llf_status make_function(llfi_site *s)
     return s->emit.status;
 }
 
-llf_status llfi_nvptx_begin(struct llfi_site *s)
+static llf_status begin(struct llfi_site *s)
 {
     LLVMTargetMachineRef tm;
-    LLF_TRY(llfi_nvptx_machine(s->emit.diag, s->emit.target, &tm));
+    LLF_TRY(machine(s->emit.diag, s->emit.target, LEVEL, &tm));
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
     LLVMSetModuleDataLayout(s->emit.module, layout);
     LLVMSetTarget(s->emit.module, "nvptx64-nvidia-cuda");
     LLVMDisposeTargetData(layout);
     LLVMDisposeTargetMachine(tm);
     return make_function(s);
-}
-
-/* Keeps LLVM's diagnostics off stderr; the first error's text is what the caller reports. */
-typedef struct {
-    bool error;
-    char text[256];
-} heard;
-
-static void hear(LLVMDiagnosticInfoRef info, void *user)
-{
-    heard *h = user;
-    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || h->error)
-        return;
-    char *text = LLVMGetDiagInfoDescription(info);
-    h->error = true;
-    snprintf(h->text, sizeof h->text, "%s", text ? text : "");
-    LLVMDisposeMessage(text);
-}
-
-static llf_status verify(llfi_diag *d, const llfi_target *t, LLVMModuleRef module)
-{
-    char *message = NULL;
-    llf_status s = LLF_OK;
-    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
-        s = llfi_fail(d, LLF_E_LLVM, "%s: the module is not valid: %.500s", t->name, message ? message : "");
-    LLVMDisposeMessage(message);
-    return s;
-}
-
-static llf_status optimise(llfi_diag *d, const llfi_target *t, LLVMModuleRef module, LLVMTargetMachineRef tm)
-{
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(module, pipeline, tm, options);
-    LLVMDisposePassBuilderOptions(options);
-    if (!error)
-        return LLF_OK;
-    char *text = LLVMGetErrorMessage(error);
-    llf_status s = llfi_fail(d, LLF_E_LLVM, "%s: LLVM passes: %.300s", t->name, text);
-    LLVMDisposeErrorMessage(text);
-    return s;
-}
-
-static llf_status emit(llfi_diag *d, const llfi_target *t, const llf_allocator *mem, LLVMModuleRef module,
-                       LLVMTargetMachineRef tm, llfi_code *code)
-{
-    LLVMMemoryBufferRef ptx = NULL;
-    char *message = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(tm, module, LLVMAssemblyFile, &message, &ptx)) {
-        llf_status s =
-            llfi_fail(d, LLF_E_LLVM, "%s: code generation: %.300s", t->name, message ? message : "");
-        LLVMDisposeMessage(message);
-        return s;
-    }
-    code->bytes = LLVMGetBufferSize(ptx);
-    code->code = llfi_alloc(mem, code->bytes + 1);
-    if (code->code) {
-        memcpy(code->code, LLVMGetBufferStart(ptx), code->bytes);
-        code->code[code->bytes] = 0;
-    }
-    LLVMDisposeMemoryBuffer(ptx);
-    return code->code ? LLF_OK : llfi_nomem(d);
 }
 
 /* A libdevice function that was too big to inline is called by the ABI, and spills unless LLVM tidies it. */
@@ -184,6 +112,12 @@ static bool calls_libdevice(LLVMModuleRef module)
     return false;
 }
 
+static llf_status emit(llfi_diag *d, const llfi_target *t, const llf_allocator *mem, LLVMModuleRef module,
+                       LLVMTargetMachineRef tm, llfi_code *code)
+{
+    return llfi_llvm_emit(d, t->name, module, tm, LLVMAssemblyFile, mem, &code->code, &code->bytes);
+}
+
 static llf_status emit_tidy(llfi_diag *d, const llfi_target *t, const llf_allocator *mem,
                             LLVMModuleRef module, llfi_code *code)
 {
@@ -195,44 +129,41 @@ static llf_status emit_tidy(llfi_diag *d, const llfi_target *t, const llf_alloca
 }
 
 static llf_status run(llfi_diag *d, const llfi_target *t, const llf_allocator *mem, LLVMModuleRef module,
-                      LLVMTargetMachineRef tm, llfi_code *code, llfi_str *llvm_opt)
+                      LLVMTargetMachineRef tm, llfi_code *code, llfi_str *llvm_opt, llfi_str *assembly)
 {
     double start = llfi_now_ms();
-    LLF_TRY(verify(d, t, module));
+    LLF_TRY(llfi_llvm_verify(d, t->name, module));
     LLF_TRY(llfi_nvptx_check(d, t, module));
     LLF_TRY(llfi_nvptx_link(d, module));
-    LLF_TRY(optimise(d, t, module, tm));
+    LLF_TRY(llfi_llvm_optimise(d, t->name, module, tm, pipeline));
     code->opt_ms = llfi_now_ms() - start;
-    if (llvm_opt) {
-        char *text = LLVMPrintModuleToString(module);
-        llfi_str_puts(llvm_opt, text);
-        LLVMDisposeMessage(text);
-    }
+    if (llvm_opt)
+        LLF_TRY(llfi_llvm_print(d, module, llvm_opt));
     start = llfi_now_ms();
     LLF_TRY(calls_libdevice(module) ? emit_tidy(d, t, mem, module, code) : emit(d, t, mem, module, tm, code));
     code->emit_ms = llfi_now_ms() - start;
-    return LLF_OK;
+    if (assembly)
+        llfi_str_add(assembly, code->code, code->bytes);
+    return assembly && assembly->failed ? llfi_nomem(d) : LLF_OK;
 }
 
-llf_status llfi_nvptx_compile(llfi_diag *d, const llfi_target *t, const llf_allocator *mem,
-                              LLVMModuleRef module, llfi_code *code, llfi_str *llvm_opt, llfi_str *assembly)
+static llf_status compile(llfi_diag *d, const llfi_target *t, const llf_allocator *mem, LLVMModuleRef module,
+                          llfi_code *code, llfi_str *llvm_opt, llfi_str *assembly)
 {
     LLVMTargetMachineRef tm;
-    heard h = {0};
+    llfi_llvm_errors errors;
     memset(code, 0, sizeof *code);
-    LLF_TRY(llfi_nvptx_machine(d, t, &tm));
-    LLVMContextRef cx = LLVMGetModuleContext(module);
-    LLVMContextSetDiagnosticHandler(cx, hear, &h);
-    llf_status s = run(d, t, mem, module, tm, code, llvm_opt);
-    LLVMContextSetDiagnosticHandler(cx, NULL, NULL);
+    LLF_TRY(machine(d, t, LEVEL, &tm));
+    LLVMContextRef lx = LLVMGetModuleContext(module);
+    llfi_llvm_listen(lx, &errors);
+    llf_status s = run(d, t, mem, module, tm, code, llvm_opt, assembly);
+    llf_status heard = llfi_llvm_heard(s == LLF_OK ? d : NULL, t->name, lx, &errors);
     LLVMDisposeTargetMachine(tm);
-    if (s == LLF_OK && h.error) {
+    s = s == LLF_OK ? heard : s;
+    if (s != LLF_OK) {
         llfi_free(mem, code->code, code->bytes + 1);
         memset(code, 0, sizeof *code);
-        s = llfi_fail(d, LLF_E_LLVM, "%s: %s", t->name, h.text);
     }
-    if (s == LLF_OK && assembly)
-        llfi_str_add(assembly, code->code, code->bytes);
     return s;
 }
 
@@ -243,6 +174,6 @@ const llfi_backend llfi_backend_nvptx = {
     .lowering = &llfi_nvptx_lowering,
     .skeletons = skeletons,
     .init = llfi_nvptx_init,
-    .begin = llfi_nvptx_begin,
-    .compile = llfi_nvptx_compile,
+    .begin = begin,
+    .compile = compile,
 };

@@ -1,6 +1,7 @@
 /* lowering.c: how functions and roundings are made on NVIDIA GPUs. Must not emit anything check.c refuses. */
 #include "target/nvptx/nvptx.h"
 
+#include "lower/llvm.h"
 #include "target/soft16.h"
 
 /* One call per lane: libdevice is scalar. */
@@ -10,8 +11,7 @@ static LLVMValueRef call_lanes(llfi_emit *e, const char *name, LLVMTypeRef scala
     LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
     if (!f) {
         f = LLVMAddFunction(e->module, name, type);
-        unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-        LLVMAddAttributeAtIndex(f, ON_FUNCTION, LLVMCreateEnumAttribute(e->lx, nounwind, 0));
+        llfi_llvm_enum_attribute(e->lx, f, "nounwind", 0);
     }
     if (e->width == 1)
         return LLVMBuildCall2(e->b, type, f, &x, 1, "");

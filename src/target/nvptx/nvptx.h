@@ -7,19 +7,12 @@
 
 #include <llvm-c/TargetMachine.h>
 
-#define ON_FUNCTION ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
-
 /* arch.c: architecture and PTX version, checked by table before LLVM sees them. */
 llf_status llfi_nvptx_init(llfi_diag *, const char *text, llfi_target *);
 /* check.c: E_LLVM naming the first instruction, type or callee that code generation might abort on. */
 llf_status llfi_nvptx_check(llfi_diag *, const llfi_target *, LLVMModuleRef);
 /* link.c: links in the libdevice functions that the module declares, as internal functions. */
 llf_status llfi_nvptx_link(llfi_diag *, LLVMModuleRef);
-/* compile.c */
-llf_status llfi_nvptx_machine(llfi_diag *, const llfi_target *, LLVMTargetMachineRef *);
-llf_status llfi_nvptx_begin(struct llfi_site *);
-llf_status llfi_nvptx_compile(llfi_diag *, const llfi_target *, const llf_allocator *, LLVMModuleRef,
-                              llfi_code *, llfi_str *llvm_opt, llfi_str *assembly);
 /* trig.c: f32 sine or cosine; both of one argument share the range reduction. */
 LLVMValueRef llfi_nvptx_sincos(llfi_emit *, bool cosine, LLVMValueRef x);
 /* div.c: correctly rounded f32 quotient and square root. */
