@@ -100,7 +100,7 @@ LLVMValueRef llfi_emit_FMA(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
     llf_dtype t = dtype_of(e, id);
     if (is_16(t)) /* the exact product and sum need more than f32 and a second rounding */
         return e->target->backend->lowering->fma16(e, t, arg[0], arg[1], arg[2]);
-    return llfi_emit_call(e, "llvm.fma", LLVMTypeOf(arg[0]), (LLVMValueRef[]){arg[0], arg[1], arg[2]}, 3);
+    return llfi_emit_fma(e, arg[0], arg[1], arg[2]);
 }
 
 LLVMValueRef llfi_emit_SQRT(llfi_emit *e, llf_id id, const LLVMValueRef *arg)

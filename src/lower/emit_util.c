@@ -6,6 +6,20 @@
 
 #define MAX_WIDTH 64
 
+void llfi_emit_types(llfi_emit *e, LLVMContextRef lx)
+{
+    e->lx = lx;
+    e->f16 = LLVMHalfTypeInContext(lx);
+    e->bf16 = LLVMBFloatTypeInContext(lx);
+    e->f32 = LLVMFloatTypeInContext(lx);
+    e->f64 = LLVMDoubleTypeInContext(lx);
+    e->i1 = LLVMInt1TypeInContext(lx);
+    e->i8 = LLVMInt8TypeInContext(lx);
+    e->i16 = LLVMInt16TypeInContext(lx);
+    e->i32 = LLVMInt32TypeInContext(lx);
+    e->i64 = LLVMInt64TypeInContext(lx);
+}
+
 LLVMTypeRef llfi_emit_vec(LLVMTypeRef scalar, uint32_t width)
 {
     return width == 1 ? scalar : LLVMVectorType(scalar, width);
@@ -48,6 +62,34 @@ LLVMValueRef llfi_emit_splat(llfi_emit *e, LLVMValueRef scalar, uint32_t width)
     LLVMValueRef poison = LLVMGetPoison(type); /* never read: every lane takes lane 0 */
     LLVMValueRef one = LLVMBuildInsertElement(e->b, poison, scalar, LLVMConstInt(e->i32, 0, 0), "");
     return LLVMBuildShuffleVector(e->b, one, poison, LLVMConstNull(LLVMVectorType(e->i32, width)), "");
+}
+
+LLVMValueRef llfi_emit_as(llfi_emit *e, LLVMTypeRef scalar, LLVMValueRef v)
+{
+    return LLVMBuildBitCast(e->b, v, llfi_emit_vec(scalar, e->width), "");
+}
+
+static bool is_vector(LLVMValueRef v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+LLVMValueRef llfi_emit_lane(llfi_emit *e, LLVMValueRef v, uint32_t lane)
+{
+    return is_vector(v) ? LLVMBuildExtractElement(e->b, v, LLVMConstInt(e->i32, lane, 0), "") : v;
+}
+
+LLVMValueRef llfi_emit_by_lane(llfi_emit *e, LLVMTypeRef type, LLVMValueRef function, LLVMValueRef x)
+{
+    if (!is_vector(x))
+        return LLVMBuildCall2(e->b, type, function, &x, 1, "");
+    LLVMValueRef r = LLVMGetPoison(LLVMTypeOf(x)); /* every lane is set */
+    for (uint32_t i = 0; i < LLVMGetVectorSize(LLVMTypeOf(x)); i++) {
+        LLVMValueRef lane = llfi_emit_lane(e, x, i);
+        lane = LLVMBuildCall2(e->b, type, function, &lane, 1, "");
+        r = LLVMBuildInsertElement(e->b, r, lane, LLVMConstInt(e->i32, i, 0), "");
+    }
+    return r;
 }
 
 /* By bits: LLVMConstReal would pass a NaN through a conversion. */
@@ -103,6 +145,29 @@ LLVMValueRef llfi_emit_call(llfi_emit *e, const char *intrinsic, LLVMTypeRef ove
     size_t overloads = overload ? 1 : 0;
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, id, &overload, overloads);
     return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->lx, id, &overload, overloads), f, arg, n, "");
+}
+
+LLVMValueRef llfi_emit_fma(llfi_emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    return llfi_emit_call(e, "llvm.fma", LLVMTypeOf(a), (LLVMValueRef[]){a, b, c}, 3);
+}
+
+const LLVMValueRef *llfi_emit_memo(const llfi_emit *e, const void *key, LLVMValueRef arg)
+{
+    for (uint32_t i = 0; i < e->memos; i++)
+        if (e->memo[i].key == key && e->memo[i].arg == arg)
+            return e->memo[i].result;
+    return NULL;
+}
+
+void llfi_emit_memo_keep(llfi_emit *e, const void *key, LLVMValueRef arg, const LLVMValueRef result[2])
+{
+    if (e->memos == LLFI_COUNT(e->memo))
+        return;
+    e->memo[e->memos].key = key;
+    e->memo[e->memos].arg = arg;
+    memcpy(e->memo[e->memos].result, result, sizeof e->memo[0].result);
+    e->memos++;
 }
 
 LLVMValueRef llfi_emit_round(llfi_emit *e, llf_dtype dtype, LLVMValueRef x)

@@ -17,19 +17,10 @@ static void emit_begin(llfi_emit *e, const llf_graph *g, const llfi_target *targ
                        llfi_diag *diag)
 {
     *e = (llfi_emit){.g = g, .target = target, .width = 1, .diag = diag};
-    e->lx = LLVMContextCreate();
+    llfi_emit_types(e, LLVMContextCreate());
     LLVMContextSetDiscardValueNames(e->lx, 1); /* time, and the text then depends on nothing but the code */
     e->module = LLVMModuleCreateWithNameInContext(name, e->lx);
     e->b = LLVMCreateBuilderInContext(e->lx);
-    e->f16 = LLVMHalfTypeInContext(e->lx);
-    e->bf16 = LLVMBFloatTypeInContext(e->lx);
-    e->f32 = LLVMFloatTypeInContext(e->lx);
-    e->f64 = LLVMDoubleTypeInContext(e->lx);
-    e->i1 = LLVMInt1TypeInContext(e->lx);
-    e->i8 = LLVMInt8TypeInContext(e->lx);
-    e->i16 = LLVMInt16TypeInContext(e->lx);
-    e->i32 = LLVMInt32TypeInContext(e->lx);
-    e->i64 = LLVMInt64TypeInContext(e->lx);
 }
 
 static llf_status emit(llfi_site *s)

@@ -38,8 +38,7 @@ typedef struct llfi_emit {
     const llf_graph *g;
     uint32_t width; /* of the values being made */
     LLVMTypeRef f16, bf16, f32, f64, i1, i8, i16, i32, i64;
-    /* helper results already made in this block for the same operand: sin and cos share one range reduction
-     */
+    /* results already made in this block for the same operand: sin and cos share one range reduction */
     struct {
         const void *key;
         LLVMValueRef arg, result[2];
@@ -55,17 +54,27 @@ typedef LLVMValueRef llfi_emit_fn(llfi_emit *, llf_id, const LLVMValueRef *arg);
 #include "llfuse/ops.def"
 
 /* emit_util.c: small helpers that emitters share */
+void llfi_emit_types(llfi_emit *, LLVMContextRef); /* sets lx and the scalar types */
 LLVMTypeRef llfi_emit_reg_type(const llfi_emit *, llf_dtype, uint32_t width);
 LLVMTypeRef llfi_emit_mem_type(const llfi_emit *, llf_dtype, uint32_t width);
 LLVMTypeRef llfi_emit_vec(LLVMTypeRef scalar, uint32_t width); /* width 1: scalar itself */
 LLVMValueRef llfi_emit_splat(llfi_emit *, LLVMValueRef scalar, uint32_t width);
+LLVMValueRef llfi_emit_as(llfi_emit *, LLVMTypeRef scalar, LLVMValueRef); /* the same bits, at e->width */
+LLVMValueRef llfi_emit_lane(llfi_emit *, LLVMValueRef, uint32_t lane);    /* of a scalar: itself */
+/* A scalar function of one operand on every lane. */
+LLVMValueRef llfi_emit_by_lane(llfi_emit *, LLVMTypeRef type, LLVMValueRef function, LLVMValueRef x);
 LLVMValueRef llfi_emit_f32c(llfi_emit *, float); /* constant at e->width */
 LLVMValueRef llfi_emit_f64c(llfi_emit *, double);
 LLVMValueRef llfi_emit_i32c(llfi_emit *, int32_t);
 LLVMValueRef llfi_emit_i64c(llfi_emit *, int64_t);
 LLVMValueRef llfi_emit_literal(llfi_emit *, llf_dtype, uint64_t bits); /* register form, at e->width */
 LLVMValueRef llfi_emit_call(llfi_emit *, const char *intrinsic, LLVMTypeRef overload, LLVMValueRef *arg,
-                            uint32_t n); /* llvm.* by name */
+                            uint32_t n);                                                 /* llvm.* by name */
+LLVMValueRef llfi_emit_fma(llfi_emit *, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c); /* rounded once */
+/* llfi_emit.memo, by an address of the caller's: NULL when `arg` was not met in this block; kept while there
+ * is room. */
+const LLVMValueRef *llfi_emit_memo(const llfi_emit *, const void *key, LLVMValueRef arg);
+void llfi_emit_memo_keep(llfi_emit *, const void *key, LLVMValueRef arg, const LLVMValueRef result[2]);
 /* float register value -> register value rounded to f16 or bf16 (f32, f64: unchanged) */
 LLVMValueRef llfi_emit_round(llfi_emit *, llf_dtype, LLVMValueRef);
 /* register form <-> memory form */

@@ -66,11 +66,6 @@ static LLVMValueRef cut(const tile_emit *t, LLVMValueRef v, uint32_t from)
     return LLVMBuildShuffleVector(b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(mask, t->slice), "");
 }
 
-static LLVMValueRef lane_of(const tile_emit *t, LLVMValueRef v, uint32_t i)
-{
-    return t->slice == 1 ? v : LLVMBuildExtractElement(t->s->emit.b, v, index32(t, i), "");
-}
-
 static void load_vectors(tile_emit *t)
 {
     LLVMBuilderRef b = t->s->emit.b;
@@ -173,7 +168,8 @@ static LLVMValueRef joined(const tile_emit *t, const column *c)
         return c->part[0];
     LLVMValueRef v = LLVMGetPoison(memory_type(t, c->demand, t->width));
     for (uint32_t i = 0; i < t->width; i++)
-        v = LLVMBuildInsertElement(b, v, lane_of(t, c->part[i / t->slice], i % t->slice), index32(t, i), "");
+        v = LLVMBuildInsertElement(b, v, llfi_emit_lane(&t->s->emit, c->part[i / t->slice], i % t->slice),
+                                   index32(t, i), "");
     return v;
 }
 

@@ -100,13 +100,5 @@ LLVMValueRef llfi_host_f64(llfi_emit *e, llf_op op, LLVMValueRef x)
     }
     LLVMTypeRef type = LLVMFunctionType(e->f64, &e->f64, 1, false);
     LLVMValueRef f = llfi_host_declare(e, name, type, true);
-    if (e->width == 1)
-        return LLVMBuildCall2(e->b, type, f, &x, 1, "");
-    LLVMValueRef r = LLVMGetPoison(llfi_emit_vec(e->f64, e->width));
-    for (uint32_t i = 0; i < e->width; i++) {
-        LLVMValueRef lane = LLVMConstInt(e->i32, i, false);
-        LLVMValueRef xi = LLVMBuildExtractElement(e->b, x, lane, "");
-        r = LLVMBuildInsertElement(e->b, r, LLVMBuildCall2(e->b, type, f, &xi, 1, ""), lane, "");
-    }
-    return r;
+    return llfi_emit_by_lane(e, type, f, x);
 }

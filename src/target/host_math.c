@@ -1,9 +1,8 @@
 /* host_math.c: f32 functions of the host target (f16 and bf16 go through them) as vector code. Each is
- * evaluated in f64 by
- * + - * / and integer operations alone, then rounded once to f32: the polynomials' errors
- * (host_math_coeffs.h) are far below half an ulp of f32, and subnormal results are rounded by the conversion.
- * Must not use fma (bits would depend on the CPU), tables by gather on the usual path, or anything that
- * differs between lanes, widths and tails.
+ * evaluated in f64 by sums, products, quotients and integer operations alone, then rounded once to f32: the
+ * polynomials' errors (host_math_coeffs.h) are far below half an ulp of f32, and subnormal results are
+ * rounded by the conversion. Must not use fma (bits would depend on the CPU), tables by gather on the usual
+ * path, or anything that differs between lanes, widths and tails.
  *
  * NaN operands: comparisons are written so that NaN passes through clamps; integer arithmetic on a NaN's bits
  * adds multiples of 2^52 times its low mantissa bits, which are zero in every NaN widened from f32. */
@@ -12,8 +11,8 @@
 
 #include <math.h>
 
-#define MAGIC \
-    0x1.8p52 /* x + MAGIC rounds |x| < 2^51 to an integer, which then stands in the sum's low bits */
+/* x + MAGIC rounds |x| < 2^51 to an integer, which then stands in the sum's low bits. */
+#define MAGIC 0x1.8p52
 
 void llfi_host_reduce(const float *x, double *r, int64_t *quadrant, int64_t n);
 
@@ -41,11 +40,6 @@ static LLVMValueRef sub(llfi_emit *e, LLVMValueRef a, LLVMValueRef b)
 static LLVMValueRef mul(llfi_emit *e, LLVMValueRef a, LLVMValueRef b)
 {
     return LLVMBuildFMul(e->b, a, b, "");
-}
-
-static LLVMValueRef as(llfi_emit *e, LLVMTypeRef scalar, LLVMValueRef v)
-{
-    return LLVMBuildBitCast(e->b, v, llfi_emit_vec(scalar, e->width), "");
 }
 
 static LLVMValueRef to_f64(llfi_emit *e, LLVMValueRef v)
@@ -99,17 +93,18 @@ static LLVMValueRef poly(llfi_emit *e, const double *c, size_t n, LLVMValueRef x
 /* The sign bit of f32 `from` on top of the magnitude `x`. */
 static LLVMValueRef f32_sign(llfi_emit *e, LLVMValueRef x)
 {
-    return LLVMBuildAnd(e->b, as(e, e->i32, x), llfi_emit_i32c(e, INT32_MIN), "");
+    return LLVMBuildAnd(e->b, llfi_emit_as(e, e->i32, x), llfi_emit_i32c(e, INT32_MIN), "");
 }
 
 static LLVMValueRef with_sign(llfi_emit *e, LLVMValueRef x, LLVMValueRef sign)
 {
-    return as(e, e->f32, LLVMBuildOr(e->b, as(e, e->i32, x), sign, ""));
+    return llfi_emit_as(e, e->f32, LLVMBuildOr(e->b, llfi_emit_as(e, e->i32, x), sign, ""));
 }
 
 static LLVMValueRef f32_abs(llfi_emit *e, LLVMValueRef x)
 {
-    return as(e, e->f32, LLVMBuildAnd(e->b, as(e, e->i32, x), llfi_emit_i32c(e, INT32_MAX), ""));
+    return llfi_emit_as(e, e->f32,
+                        LLVMBuildAnd(e->b, llfi_emit_as(e, e->i32, x), llfi_emit_i32c(e, INT32_MAX), ""));
 }
 
 /* body(x) as an internal function of the module, made once per width. compile() inlines helpers with few
@@ -145,13 +140,13 @@ static power split_power(llfi_emit *e, LLVMValueRef t)
 {
     LLVMValueRef sum = add(e, t, f64c(e, MAGIC));
     LLVMValueRef f = sub(e, t, sub(e, sum, f64c(e, MAGIC)));
-    return (power){LLVMBuildShl(e->b, as(e, e->i64, sum), u64c(e, 52), ""),
+    return (power){LLVMBuildShl(e->b, llfi_emit_as(e, e->i64, sum), u64c(e, 52), ""),
                    mul(e, f, poly(e, coef_exp2m1, LLFI_COUNT(coef_exp2m1), f))};
 }
 
 static LLVMValueRef scale(llfi_emit *e, LLVMValueRef x, LLVMValueRef shift)
 {
-    return as(e, e->f64, LLVMBuildAdd(e->b, as(e, e->i64, x), shift, ""));
+    return llfi_emit_as(e, e->f64, LLVMBuildAdd(e->b, llfi_emit_as(e, e->i64, x), shift, ""));
 }
 
 static LLVMValueRef power_of(llfi_emit *e, LLVMValueRef t)
@@ -206,13 +201,13 @@ static LLVMValueRef log_of(llfi_emit *e, LLVMValueRef u, LLVMValueRef small)
 {
     const uint64_t half_root = 0x3fe6a09e667f3bcdu, one = 0x3ff0000000000000u; /* sqrt(1/2), 1 */
     LLVMBuilderRef b = e->b;
-    LLVMValueRef bits = LLVMBuildAdd(b, as(e, e->i64, u), u64c(e, one - half_root), "");
+    LLVMValueRef bits = LLVMBuildAdd(b, llfi_emit_as(e, e->i64, u), u64c(e, one - half_root), "");
     LLVMValueRef mantissa = LLVMBuildAnd(b, bits, u64c(e, 0xfffffffffffffu), "");
-    LLVMValueRef m = as(e, e->f64, LLVMBuildAdd(b, mantissa, u64c(e, half_root), ""));
+    LLVMValueRef m = llfi_emit_as(e, e->f64, LLVMBuildAdd(b, mantissa, u64c(e, half_root), ""));
     /* the biased exponent as a double: below 2^52's leading bit, then that and the bias taken off */
     LLVMValueRef exponent =
         LLVMBuildOr(b, LLVMBuildLShr(b, bits, u64c(e, 52), ""), u64c(e, 0x4330000000000000u), "");
-    LLVMValueRef k = sub(e, as(e, e->f64, exponent), f64c(e, 0x1p52 + 1023));
+    LLVMValueRef k = sub(e, llfi_emit_as(e, e->f64, exponent), f64c(e, 0x1p52 + 1023));
     LLVMValueRef f = sub(e, m, f64c(e, 1.0));
     if (small)
         f = pick(e, LLVMRealOEQ, k, f64c(e, 0.0), small, f);
@@ -344,7 +339,7 @@ static LLVMValueRef reduce_body(llfi_emit *e, LLVMValueRef x)
     LLVMValueRef k = sub(e, sum, f64c(e, MAGIC));
     LLVMValueRef r =
         sub(e, sub(e, wide, mul(e, k, f64c(e, CONST_PI_2_HI))), mul(e, k, f64c(e, CONST_PI_2_LO)));
-    LLVMValueRef q = as(e, e->i64, sum);
+    LLVMValueRef q = llfi_emit_as(e, e->i64, sum);
     unlikely(e, LLVMBuildCondBr(e->b, any_big(e, x), rare, done));
 
     LLVMPositionBuilderAtEnd(e->b, rare);
@@ -367,20 +362,16 @@ static LLVMValueRef reduce_body(llfi_emit *e, LLVMValueRef x)
 static void reduce(llfi_emit *e, LLVMValueRef x, LLVMValueRef out[2])
 {
     static const char key;
-    for (uint32_t i = 0; i < e->memos; i++)
-        if (e->memo[i].key == &key && e->memo[i].arg == x) {
-            memcpy(out, e->memo[i].result, sizeof e->memo[i].result);
-            return;
-        }
+    const LLVMValueRef *known = llfi_emit_memo(e, &key, x);
+    if (known) {
+        out[0] = known[0];
+        out[1] = known[1];
+        return;
+    }
     LLVMValueRef both = helper(e, "reduce", reduced_type(e), reduce_body, x);
     out[0] = LLVMBuildExtractValue(e->b, both, 0, "");
     out[1] = LLVMBuildExtractValue(e->b, both, 1, "");
-    if (e->memos == LLFI_COUNT(e->memo))
-        return;
-    e->memo[e->memos].key = &key;
-    e->memo[e->memos].arg = x;
-    memcpy(e->memo[e->memos].result, out, sizeof e->memo[0].result);
-    e->memos++;
+    llfi_emit_memo_keep(e, &key, x, out);
 }
 
 /* Quadrant by quadrant: sin r, cos r, -sin r, -cos r. `ahead` 1: cos. */
@@ -396,8 +387,8 @@ static LLVMValueRef emit_sin_cos(llfi_emit *e, LLVMValueRef x, uint64_t ahead)
     LLVMValueRef q = ahead ? LLVMBuildAdd(b, rq[1], u64c(e, ahead), "") : rq[1];
     LLVMValueRef odd = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, q, u64c(e, 1), ""), u64c(e, 0), "");
     LLVMValueRef sign = LLVMBuildShl(b, LLVMBuildAnd(b, q, u64c(e, 2), ""), u64c(e, 62), "");
-    LLVMValueRef y = as(e, e->i64, LLVMBuildSelect(b, odd, c, s, ""));
-    return to_f32(e, as(e, e->f64, LLVMBuildXor(b, y, sign, "")));
+    LLVMValueRef y = llfi_emit_as(e, e->i64, LLVMBuildSelect(b, odd, c, s, ""));
+    return to_f32(e, llfi_emit_as(e, e->f64, LLVMBuildXor(b, y, sign, "")));
 }
 
 LLVMValueRef llfi_host_f32(llfi_emit *e, llf_op op, LLVMValueRef x)

@@ -16,7 +16,5 @@ LLVMValueRef llfi_soft16_narrow_f64(llfi_emit *, llf_dtype to, LLVMValueRef x);
 LLVMValueRef llfi_soft16_round_odd(llfi_emit *, LLVMValueRef x);
 /* a * b + c of f16 or bf16 values in register form, rounded once to the dtype, back in register form. */
 LLVMValueRef llfi_soft16_fma(llfi_emit *, llf_dtype, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
-/* The same sum exact to a rounding to odd in f64, for a target that narrows f64 itself. */
-LLVMValueRef llfi_soft16_fma_odd(llfi_emit *, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 
 #endif

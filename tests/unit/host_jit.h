@@ -33,16 +33,8 @@ typedef struct {
 
 static inline void host_jit_types(llfi_emit *e, LLVMContextRef lx, const llfi_target *t, uint32_t width)
 {
-    *e = (llfi_emit){.lx = lx, .target = t, .width = width};
-    e->f16 = LLVMHalfTypeInContext(lx);
-    e->bf16 = LLVMBFloatTypeInContext(lx);
-    e->f32 = LLVMFloatTypeInContext(lx);
-    e->f64 = LLVMDoubleTypeInContext(lx);
-    e->i1 = LLVMInt1TypeInContext(lx);
-    e->i8 = LLVMInt8TypeInContext(lx);
-    e->i16 = LLVMInt16TypeInContext(lx);
-    e->i32 = LLVMInt32TypeInContext(lx);
-    e->i64 = LLVMInt64TypeInContext(lx);
+    *e = (llfi_emit){.target = t, .width = width};
+    llfi_emit_types(e, lx);
 }
 
 /* for (i = begin; i < end; i += width) out[i..] = make(in[i..]); end - begin must be a multiple of width, > 0

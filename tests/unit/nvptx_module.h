@@ -35,19 +35,11 @@ static inline void nvptx_open(nvptx_module *m, const char *target)
     m->schedule = (llfi_schedule){.arg = m->arg, .args = 2, .threads = 128};
     m->site = (llfi_site){.schedule = &m->schedule, .name = "kernel", .arena = &m->arena, .arg = m->value};
     LLVMContextRef lx = LLVMContextCreate();
-    m->site.emit = (llfi_emit){.lx = lx, .target = &m->target, .width = 1, .diag = &m->cx->diag};
+    m->site.emit = (llfi_emit){.target = &m->target, .width = 1, .diag = &m->cx->diag};
     llfi_emit *e = &m->site.emit;
     e->module = LLVMModuleCreateWithNameInContext("kernel", lx);
     e->b = LLVMCreateBuilderInContext(lx);
-    e->f16 = LLVMHalfTypeInContext(lx);
-    e->bf16 = LLVMBFloatTypeInContext(lx);
-    e->f32 = LLVMFloatTypeInContext(lx);
-    e->f64 = LLVMDoubleTypeInContext(lx);
-    e->i1 = LLVMInt1TypeInContext(lx);
-    e->i8 = LLVMInt8TypeInContext(lx);
-    e->i16 = LLVMInt16TypeInContext(lx);
-    e->i32 = LLVMInt32TypeInContext(lx);
-    e->i64 = LLVMInt64TypeInContext(lx);
+    llfi_emit_types(e, lx);
     assert_int_equal(m->target.backend->begin(&m->site), LLF_OK);
 }
 

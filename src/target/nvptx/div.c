@@ -9,12 +9,6 @@
  * given f64. */
 #include "target/nvptx/nvptx.h"
 
-static LLVMValueRef fma_of(llfi_emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
-{
-    LLVMValueRef arg[3] = {a, b, c};
-    return llfi_emit_call(e, "llvm.fma", LLVMTypeOf(a), arg, 3);
-}
-
 static LLVMValueRef minus(llfi_emit *e, LLVMValueRef a)
 {
     return LLVMBuildFNeg(e->b, a, "");
@@ -23,20 +17,18 @@ static LLVMValueRef minus(llfi_emit *e, LLVMValueRef a)
 /* A scalar intrinsic on every lane. */
 static LLVMValueRef approximate(llfi_emit *e, const char *name, LLVMValueRef x)
 {
-    if (LLVMGetTypeKind(LLVMTypeOf(x)) != LLVMVectorTypeKind)
-        return llfi_emit_call(e, name, NULL, &x, 1);
-    LLVMValueRef r = LLVMGetPoison(LLVMTypeOf(x)); /* every lane is set */
-    for (uint32_t i = 0; i < e->width; i++) {
-        LLVMValueRef at = LLVMConstInt(e->i32, i, false);
-        LLVMValueRef lane = LLVMBuildExtractElement(e->b, x, at, "");
-        r = LLVMBuildInsertElement(e->b, r, llfi_emit_call(e, name, NULL, &lane, 1), at, "");
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    if (!id) {
+        e->status = llfi_fail(e->diag, LLF_E_LLVM, "this LLVM has no intrinsic %s", name);
+        return x;
     }
-    return r;
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0);
+    return llfi_emit_by_lane(e, LLVMIntrinsicGetType(e->lx, id, NULL, 0), f, x);
 }
 
 static LLVMValueRef bits(llfi_emit *e, LLVMValueRef x)
 {
-    return LLVMBuildBitCast(e->b, x, llfi_emit_vec(e->i32, e->width), "");
+    return llfi_emit_as(e, e->i32, x);
 }
 
 /* i1: does any lane of an i32 vector reach `limit`, unsigned, once all are or-ed (their top bits decide)? */
@@ -44,7 +36,7 @@ static LLVMValueRef any_reaches(llfi_emit *e, LLVMValueRef v, uint32_t limit)
 {
     LLVMValueRef all = v;
     for (uint32_t i = 0; e->width > 1 && i < e->width; i++) {
-        LLVMValueRef lane = LLVMBuildExtractElement(e->b, v, LLVMConstInt(e->i32, i, false), "");
+        LLVMValueRef lane = llfi_emit_lane(e, v, i);
         all = i ? LLVMBuildOr(e->b, all, lane, "") : lane;
     }
     return LLVMBuildICmp(e->b, LLVMIntUGE, all, LLVMConstInt(e->i32, limit, false), "");
@@ -84,10 +76,10 @@ static LLVMValueRef quotient64(llfi_emit *e, LLVMValueRef a, LLVMValueRef b)
     LLVMValueRef one = LLVMConstReal(e->f64, 1.0), less = minus(e, b);
     LLVMValueRef y = approximate(e, "llvm.nvvm.rcp.approx.ftz.d", b), first = LLVMBuildFMul(e->b, a, y, "");
     for (int i = 0; i < 3; i++) /* 20 bits, 40, all */
-        y = fma_of(e, y, fma_of(e, less, y, one), y);
+        y = llfi_emit_fma(e, y, llfi_emit_fma(e, less, y, one), y);
     LLVMValueRef q = LLVMBuildFMul(e->b, a, y, "");
     for (int i = 0; i < 2; i++)
-        q = fma_of(e, fma_of(e, less, q, a), y, q);
+        q = llfi_emit_fma(e, llfi_emit_fma(e, less, q, a), y, q);
     return to_f32(e, q, first);
 }
 
@@ -108,7 +100,7 @@ static void slow_reciprocal(llfi_emit *e, const LLVMValueRef *in, const LLVMValu
 static LLVMValueRef reciprocal(llfi_emit *e, LLVMValueRef one, LLVMValueRef b)
 {
     LLVMValueRef y = approximate(e, "llvm.nvvm.rcp.approx.ftz.f", b);
-    y = fma_of(e, y, fma_of(e, minus(e, b), y, one), y);
+    y = llfi_emit_fma(e, y, llfi_emit_fma(e, minus(e, b), y, one), y);
     LLVMValueRef leaves = any_reaches(e, outside(e, bits(e, b), 0x40000000), 0x80000000);
     llfi_nvptx_rarely(e, leaves, &b, 1, &y, 1, slow_reciprocal);
     return y;
@@ -120,10 +112,10 @@ LLVMValueRef llfi_nvptx_divide(llfi_emit *e, LLVMValueRef a, LLVMValueRef b)
     if (a == one) /* constants are unique */
         return reciprocal(e, one, b);
     LLVMValueRef y = approximate(e, "llvm.nvvm.rcp.approx.ftz.f", b), less = minus(e, b);
-    y = fma_of(e, y, fma_of(e, less, y, one), y);
+    y = llfi_emit_fma(e, y, llfi_emit_fma(e, less, y, one), y);
     LLVMValueRef q = LLVMBuildFMul(e->b, a, y, "");
     for (int i = 0; i < 2; i++)
-        q = fma_of(e, y, fma_of(e, less, q, a), q);
+        q = llfi_emit_fma(e, y, llfi_emit_fma(e, less, q, a), q);
     LLVMValueRef in[2] = {a, b};
     llfi_nvptx_rarely(e, leaves_fast(e, a, b), in, 2, &q, 1, slow_quotient);
     return q;
@@ -137,7 +129,7 @@ static void slow_root(llfi_emit *e, const LLVMValueRef *in, const LLVMValueRef *
     LLVMValueRef half = LLVMBuildFMul(e->b, y, LLVMConstReal(e->f64, 0.5), "");
     LLVMValueRef s = LLVMBuildFMul(e->b, a, y, "");
     for (int i = 0; i < 4; i++)
-        s = fma_of(e, fma_of(e, minus(e, s), s, a), half, s);
+        s = llfi_emit_fma(e, llfi_emit_fma(e, minus(e, s), s, a), half, s);
     /* zero and infinity are their own roots; 0 * inf above made a NaN of them, as of negative numbers */
     LLVMValueRef own = LLVMBuildFCmp(e->b, LLVMRealOEQ, a, LLVMConstReal(e->f64, 0.0), "");
     LLVMValueRef infinity = LLVMConstBitCast(LLVMConstInt(e->i64, 0x7ff0000000000000, false), e->f64);
@@ -151,7 +143,7 @@ LLVMValueRef llfi_nvptx_sqrt(llfi_emit *e, LLVMValueRef a)
     LLVMValueRef y = approximate(e, "llvm.nvvm.rsqrt.approx.ftz.f", a);
     LLVMValueRef s = LLVMBuildFMul(e->b, a, y, "");
     LLVMValueRef half = LLVMBuildFMul(e->b, y, llfi_emit_f32c(e, 0.5f), "");
-    s = fma_of(e, fma_of(e, minus(e, s), s, a), half, s);
+    s = llfi_emit_fma(e, llfi_emit_fma(e, minus(e, s), s, a), half, s);
     LLVMValueRef from = LLVMBuildSub(e->b, bits(e, a), llfi_emit_i32c(e, 0x0d000000), "");
     LLVMValueRef out = LLVMBuildICmp(e->b, LLVMIntUGE, from, llfi_emit_i32c(e, 0x72800000), "");
     out = LLVMBuildSExt(e->b, out, llfi_emit_vec(e->i32, e->width), "");

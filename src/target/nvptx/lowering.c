@@ -13,15 +13,7 @@ static LLVMValueRef call_lanes(llfi_emit *e, const char *name, LLVMTypeRef scala
         f = LLVMAddFunction(e->module, name, type);
         llfi_llvm_enum_attribute(e->lx, f, "nounwind", 0);
     }
-    if (e->width == 1)
-        return LLVMBuildCall2(e->b, type, f, &x, 1, "");
-    LLVMValueRef r = LLVMGetPoison(LLVMTypeOf(x));
-    for (uint32_t i = 0; i < e->width; i++) {
-        LLVMValueRef at = LLVMConstInt(e->i32, i, false);
-        LLVMValueRef lane = LLVMBuildExtractElement(e->b, x, at, "");
-        r = LLVMBuildInsertElement(e->b, r, LLVMBuildCall2(e->b, type, f, &lane, 1, ""), at, "");
-    }
-    return r;
+    return llfi_emit_by_lane(e, type, f, x);
 }
 
 static LLVMValueRef function(llfi_emit *e, llf_op op, llf_dtype compute, LLVMValueRef x)
@@ -108,7 +100,7 @@ static LLVMValueRef fma16(llfi_emit *e, llf_dtype dtype, LLVMValueRef a, LLVMVal
     LLVMValueRef arg[3] = {narrow(e, dtype, a), narrow(e, dtype, b), narrow(e, dtype, c)};
     for (int i = 0; i < 3; i++)
         arg[i] = LLVMBuildBitCast(e->b, arg[i], type, "");
-    LLVMValueRef r = llfi_emit_call(e, "llvm.fma", type, arg, 3);
+    LLVMValueRef r = llfi_emit_fma(e, arg[0], arg[1], arg[2]);
     return widen(e, dtype, LLVMBuildBitCast(e->b, r, llfi_emit_vec(e->i16, e->width), ""));
 }
 

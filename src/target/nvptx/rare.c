@@ -6,11 +6,6 @@
 #define LANES 16u
 #define VALUES 4u
 
-static LLVMValueRef lane(llfi_emit *e, LLVMValueRef v, uint32_t i)
-{
-    return e->width == 1 ? v : LLVMBuildExtractElement(e->b, v, LLVMConstInt(e->i32, i, false), "");
-}
-
 /* One value of the loop: its lanes before, and the phis they become. */
 typedef struct {
     LLVMValueRef first[LANES], phi[LANES], next; /* `next`: what this turn makes of lane 0 */
@@ -19,7 +14,7 @@ typedef struct {
 static void start(llfi_emit *e, rotating *r, LLVMValueRef vector)
 {
     for (uint32_t i = 0; i < e->width; i++)
-        r->first[i] = lane(e, vector, i);
+        r->first[i] = llfi_emit_lane(e, vector, i);
 }
 
 static LLVMValueRef turned(const llfi_emit *e, const rotating *r, uint32_t i)

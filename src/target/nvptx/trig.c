@@ -9,17 +9,6 @@
 /* Within it q * pi/2's first part is exact enough for cosine; sine alone would do to 117435. */
 #define LIMIT 71476.0625f
 
-static LLVMValueRef fma32(llfi_emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
-{
-    LLVMValueRef arg[3] = {a, b, c};
-    return llfi_emit_call(e, "llvm.fma", LLVMTypeOf(a), arg, 3);
-}
-
-static LLVMValueRef as(llfi_emit *e, LLVMTypeRef scalar, LLVMValueRef v)
-{
-    return LLVMBuildBitCast(e->b, v, llfi_emit_vec(scalar, e->width), "");
-}
-
 static LLVMValueRef u32(const llfi_emit *e, uint32_t v)
 {
     return LLVMConstInt(e->i32, v, false);
@@ -28,11 +17,6 @@ static LLVMValueRef u32(const llfi_emit *e, uint32_t v)
 static LLVMValueRef u64(const llfi_emit *e, uint64_t v)
 {
     return LLVMConstInt(e->i64, v, false);
-}
-
-static LLVMValueRef lane(llfi_emit *e, LLVMValueRef v, uint32_t i)
-{
-    return e->width == 1 ? v : LLVMBuildExtractElement(e->b, v, u32(e, i), "");
 }
 
 /* 2/pi as a 2.30 fixed-point number and its continuation, a zero word in front. */
@@ -134,9 +118,9 @@ static void call_reduce_big(llfi_emit *e, LLVMValueRef bits, LLVMValueRef *rest,
 
 static LLVMValueRef any(llfi_emit *e, LLVMValueRef mask)
 {
-    LLVMValueRef r = lane(e, mask, 0);
+    LLVMValueRef r = llfi_emit_lane(e, mask, 0);
     for (uint32_t i = 1; i < e->width; i++)
-        r = LLVMBuildOr(e->b, r, lane(e, mask, i), "");
+        r = LLVMBuildOr(e->b, r, llfi_emit_lane(e, mask, i), "");
     return r;
 }
 
@@ -161,15 +145,15 @@ static void reduce(llfi_emit *e, LLVMValueRef x, LLVMValueRef *rest, LLVMValueRe
 {
     LLVMBuilderRef b = e->b;
     LLVMValueRef magic = llfi_emit_f32c(e, 12582912.0f); /* 1.5 * 2^23: the sum's last place is 1 */
-    LLVMValueRef sum = fma32(e, x, llfi_emit_f32c(e, 0x1.45f306p-1f), magic);
+    LLVMValueRef sum = llfi_emit_fma(e, x, llfi_emit_f32c(e, 0x1.45f306p-1f), magic);
     LLVMValueRef q = LLVMBuildFSub(b, sum, magic, "");
-    LLVMValueRef r = fma32(e, q, llfi_emit_f32c(e, -0x1.921fb0p+0f), x);
-    r = fma32(e, q, llfi_emit_f32c(e, -0x1.5110b4p-22f), r);
-    *rest = fma32(e, q, llfi_emit_f32c(e, -0x1.846988p-48f), r);
-    *quadrant = as(e, e->i32, sum);
+    LLVMValueRef r = llfi_emit_fma(e, q, llfi_emit_f32c(e, -0x1.921fb0p+0f), x);
+    r = llfi_emit_fma(e, q, llfi_emit_f32c(e, -0x1.5110b4p-22f), r);
+    *rest = llfi_emit_fma(e, q, llfi_emit_f32c(e, -0x1.846988p-48f), r);
+    *quadrant = llfi_emit_as(e, e->i32, sum);
     LLVMValueRef big = LLVMBuildFCmp(b, LLVMRealOGE, x, llfi_emit_f32c(e, LIMIT), "");
     big = LLVMBuildOr(b, big, LLVMBuildFCmp(b, LLVMRealOLE, x, llfi_emit_f32c(e, -LIMIT), ""), "");
-    LLVMValueRef in = as(e, e->i32, x), result[2] = {*rest, *quadrant};
+    LLVMValueRef in = llfi_emit_as(e, e->i32, x), result[2] = {*rest, *quadrant};
     llfi_nvptx_rarely(e, any(e, big), &in, 1, result, 2, slow_lane);
     *rest = result[0];
     *quadrant = result[1];
@@ -179,19 +163,19 @@ static void reduce(llfi_emit *e, LLVMValueRef x, LLVMValueRef *rest, LLVMValueRe
 static LLVMValueRef sine(llfi_emit *e, LLVMValueRef r, LLVMValueRef s)
 {
     LLVMValueRef p = llfi_emit_f32c(e, 0x1.80a000p-19f);
-    p = fma32(e, p, s, llfi_emit_f32c(e, -0x1.a06bbap-13f));
-    p = fma32(e, p, s, llfi_emit_f32c(e, 0x1.11119ap-7f));
-    p = fma32(e, p, s, llfi_emit_f32c(e, -0x1.555556p-3f));
-    return fma32(e, p, fma32(e, r, s, llfi_emit_f32c(e, 0.0f)), r);
+    p = llfi_emit_fma(e, p, s, llfi_emit_f32c(e, -0x1.a06bbap-13f));
+    p = llfi_emit_fma(e, p, s, llfi_emit_f32c(e, 0x1.11119ap-7f));
+    p = llfi_emit_fma(e, p, s, llfi_emit_f32c(e, -0x1.555556p-3f));
+    return llfi_emit_fma(e, p, llfi_emit_fma(e, r, s, llfi_emit_f32c(e, 0.0f)), r);
 }
 
 static LLVMValueRef cosine(llfi_emit *e, LLVMValueRef s)
 {
     LLVMValueRef p = llfi_emit_f32c(e, 0x1.9a8000p-16f);
-    p = fma32(e, p, s, llfi_emit_f32c(e, -0x1.6c0efap-10f));
-    p = fma32(e, p, s, llfi_emit_f32c(e, 0x1.555550p-5f));
-    p = fma32(e, p, s, llfi_emit_f32c(e, -0.5f));
-    return fma32(e, p, s, llfi_emit_f32c(e, 1.0f));
+    p = llfi_emit_fma(e, p, s, llfi_emit_f32c(e, -0x1.6c0efap-10f));
+    p = llfi_emit_fma(e, p, s, llfi_emit_f32c(e, 0x1.555550p-5f));
+    p = llfi_emit_fma(e, p, s, llfi_emit_f32c(e, -0.5f));
+    return llfi_emit_fma(e, p, s, llfi_emit_f32c(e, 1.0f));
 }
 
 /* Odd quadrants take `odd`; the sign is bit 1 of `quadrant`. */
@@ -199,18 +183,18 @@ static LLVMValueRef choose(llfi_emit *e, LLVMValueRef quadrant, LLVMValueRef swa
                            LLVMValueRef even)
 {
     LLVMBuilderRef b = e->b;
-    LLVMValueRef r = as(e, e->i32, LLVMBuildSelect(b, swapped, odd, even, ""));
+    LLVMValueRef r = llfi_emit_as(e, e->i32, LLVMBuildSelect(b, swapped, odd, even, ""));
     LLVMValueRef sign = LLVMBuildAnd(b, quadrant, llfi_emit_i32c(e, 2), "");
     sign = LLVMBuildShl(b, sign, llfi_emit_i32c(e, 30), "");
-    return as(e, e->f32, LLVMBuildXor(b, r, sign, ""));
+    return llfi_emit_as(e, e->f32, LLVMBuildXor(b, r, sign, ""));
 }
 
 LLVMValueRef llfi_nvptx_sincos(llfi_emit *e, bool want_cosine, LLVMValueRef x)
 {
     static const char key;
-    for (uint32_t i = 0; i < e->memos; i++)
-        if (e->memo[i].key == &key && e->memo[i].arg == x)
-            return e->memo[i].result[want_cosine];
+    const LLVMValueRef *known = llfi_emit_memo(e, &key, x);
+    if (known)
+        return known[want_cosine];
     LLVMValueRef rest, quadrant, result[2];
     reduce(e, x, &rest, &quadrant);
     LLVMValueRef s = LLVMBuildFMul(e->b, rest, rest, "");
@@ -220,11 +204,6 @@ LLVMValueRef llfi_nvptx_sincos(llfi_emit *e, bool want_cosine, LLVMValueRef x)
     /* both are made; the one that nobody asks for is dead code */
     result[0] = choose(e, quadrant, swapped, co, si);
     result[1] = choose(e, LLVMBuildAdd(e->b, quadrant, one, ""), swapped, si, co);
-    if (e->memos < LLFI_COUNT(e->memo)) {
-        e->memo[e->memos].key = &key;
-        e->memo[e->memos].arg = x;
-        e->memo[e->memos].result[0] = result[0];
-        e->memo[e->memos++].result[1] = result[1];
-    }
+    llfi_emit_memo_keep(e, &key, x, result);
     return result[want_cosine];
 }
