@@ -150,6 +150,9 @@ void llfi_log(const llf_context *, llfi_log_id, const char *fmt, ...) LLFI_PRINT
 void llfi_log_text(const llf_context *, llfi_log_id, const char *text, size_t bytes);
 /* Writes `dump_dir`/`name` when dumping is on; a failure to write is E_IO. */
 llf_status llfi_dump(llf_context *, const char *name, const char *text, size_t bytes);
+/* Can that be the size of some version of a public struct? Half a field, or what an unset field held, cannot.
+ */
+bool llfi_struct_size_possible(size_t);
 /* Whole file into memory of `mem` (NUL added, not counted). E_IO with the reason, E_LIMIT over `limit` bytes.
  */
 llf_status llfi_read_file(const llf_allocator *, llfi_diag *, const char *path, size_t limit, char **text,

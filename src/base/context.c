@@ -56,13 +56,18 @@ static void free_text(const llf_allocator *mem, char *text)
         llfi_free(mem, text, strlen(text) + 1);
 }
 
+bool llfi_struct_size_possible(size_t size)
+{
+    return size >= sizeof size && size % sizeof(void *) == 0 && size <= 4096;
+}
+
 /* Options of an older caller are shorter: what it does not know is zero. A longer one is a newer header. */
 static llf_status read_options(llfi_diag *d, const llf_context_options *in, llf_context_options *out)
 {
     memset(out, 0, sizeof *out);
     if (!in)
         return LLF_OK;
-    if (in->size < sizeof in->size || in->size > sizeof *in)
+    if (!llfi_struct_size_possible(in->size) || in->size > sizeof *in)
         return llfi_fail(d, LLF_E_ARG, "llf_context_options.size is %zu, this library's is %zu", in->size,
                          sizeof *in);
     memcpy(out, in, in->size);

@@ -7,7 +7,7 @@ llf_status llfi_options_read(llfi_diag *d, const llf_options *given, llf_options
     *out = (llf_options){.size = sizeof *out};
     if (!given)
         return LLF_OK;
-    if (given->size < sizeof given->size)
+    if (!llfi_struct_size_possible(given->size))
         return llfi_fail(d, LLF_E_ARG, "llf_options.size is %zu: set it to sizeof(llf_options)", given->size);
     size_t known = given->size < sizeof *out ? given->size : sizeof *out;
     memcpy(out, given, known);

@@ -72,10 +72,14 @@ static void options_are_checked(void **state)
     assert_int_equal(llf_context_status(cx), LLF_E_ARG);
     assert_non_null(strstr(llf_last_error(cx)->message, "size"));
     llf_context_destroy(cx);
-    o.size = 0;
-    cx = llf_context_create(&o);
-    assert_int_equal(llf_context_status(cx), LLF_E_ARG);
-    llf_context_destroy(cx);
+    static const size_t bad[] = {0, 7, 12, 20}; /* 12: half of the allocator's address */
+    o.allocator = &llfi_malloc_allocator;
+    for (size_t i = 0; i < LLFI_COUNT(bad); i++) {
+        o.size = bad[i];
+        cx = llf_context_create(&o);
+        assert_int_equal(llf_context_status(cx), LLF_E_ARG);
+        llf_context_destroy(cx);
+    }
     llf_allocator none = {NULL, NULL};
     o = (llf_context_options){.size = sizeof o, .allocator = &none};
     cx = llf_context_create(&o);

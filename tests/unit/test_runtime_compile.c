@@ -28,8 +28,11 @@ static void options(void **state)
     const llf_diagnostic *why = llf_last_error(cx);
     llf_options o = host;
     assert_int_equal(compile(cx, g, NULL), LLF_OK);
-    o.size = 3;
-    assert_refused(compile(cx, g, &o), LLF_E_ARG, why->message, "sizeof(llf_options)");
+    static const size_t bad[] = {3, 12, 36, (size_t)1 << 40}; /* half a pointer; more than there is to read */
+    for (size_t i = 0; i < LLFI_COUNT(bad); i++) {
+        o.size = bad[i];
+        assert_refused(compile(cx, g, &o), LLF_E_ARG, why->message, "sizeof(llf_options)");
+    }
     o.size = offsetof(llf_options, heuristic); /* an older caller: what follows is not read */
     o.heuristic = (const char *)8;
     assert_int_equal(compile(cx, g, &o), LLF_OK);
