@@ -28,12 +28,13 @@ struct llfi_pool {
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     pthread_t *thread;
-    int threads;           /* wanted, callers' own included */
-    int started;           /* pool threads; under the lock */
-    _Atomic int running;   /* the same, for llfi_pool_run's first look */
-    int asleep;            /* under the lock */
-    bool stop, tried;      /* under the lock */
-    job *first;            /* jobs that may have items left; under the lock */
+    int threads;         /* wanted, callers' own included */
+    int started;         /* pool threads; under the lock */
+    _Atomic int running; /* the same, for llfi_pool_run's first look */
+    int asleep;          /* under the lock */
+    bool stop, tried;    /* under the lock */
+    pid_t owner;         /* process of the threads: a forked child has a copy of the pool, and none of them */
+    job *first;          /* jobs that may have items left; under the lock */
     _Atomic uint32_t news; /* bumped for each job and at stop: what idle threads watch */
 };
 
@@ -139,6 +140,7 @@ llfi_pool *llfi_pool_create(const llf_allocator *mem, int threads)
         return NULL;
     p->mem = *mem;
     p->threads = threads;
+    p->owner = getpid();
     p->thread = llfi_alloc_zero(mem, (size_t)threads * sizeof *p->thread);
     if (!p->thread) {
         llfi_free(mem, p, sizeof *p);
@@ -148,6 +150,12 @@ llfi_pool *llfi_pool_create(const llf_allocator *mem, int threads)
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->done, NULL);
     return p;
+}
+
+/* In a child of the process that made the pool its callers work alone. */
+static bool forked(const llfi_pool *p)
+{
+    return p->owner != getpid();
 }
 
 int llfi_pool_threads(const llfi_pool *p)
@@ -174,6 +182,8 @@ static void start_threads(llfi_pool *p)
 
 void llfi_pool_start(llfi_pool *p)
 {
+    if (forked(p))
+        return;
     pthread_mutex_lock(&p->lock);
     if (!p->tried)
         start_threads(p);
@@ -185,6 +195,8 @@ void llfi_pool_destroy(llfi_pool *p)
 {
     if (!p)
         return;
+    if (forked(p)) /* no thread to stop, and the lock may be held for ever */
+        goto memory;
     pthread_mutex_lock(&p->lock);
     p->stop = true;
     atomic_fetch_add_explicit(&p->news, 1, memory_order_relaxed);
@@ -195,6 +207,7 @@ void llfi_pool_destroy(llfi_pool *p)
     pthread_cond_destroy(&p->done);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
+memory:;
     llf_allocator mem = p->mem;
     llfi_free(&mem, p->thread, (size_t)p->threads * sizeof *p->thread);
     llfi_free(&mem, p, sizeof *p);
@@ -235,7 +248,7 @@ void llfi_pool_run(llfi_pool *p, int64_t items, int64_t grain, llfi_pool_fn *fn,
     int helpers = atomic_load_explicit(&p->running, memory_order_relaxed);
     if (grain < 1)
         grain = 1;
-    if (items <= grain || helpers == 0) {
+    if (items <= grain || helpers == 0 || forked(p)) {
         if (items > 0)
             fn(user, 0, items);
         return;

@@ -5,6 +5,9 @@
 #include "runtime/fpmode.h"
 #include "runtime/pool.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 typedef struct {
     atomic_uchar *hit;
     int64_t grain, items;
@@ -162,12 +165,36 @@ static void several_callers(void **state)
     llfi_pool_destroy(p);
 }
 
+/* The child has a copy of the pool, perhaps locked, and none of its threads. */
+static void a_forked_child_works_alone(void **state)
+{
+    (void)state;
+    llfi_pool *p = llfi_pool_create(&llfi_malloc_allocator, 3);
+    llfi_pool_start(p);
+    check_once(p, 1000, 10);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        seen s = {.hit = calloc(1001, 1), .grain = 10, .items = 1000};
+        alarm(20); /* hanging is the failure */
+        llfi_pool_run(p, 1000, 10, touch, &s);
+        llfi_pool_start(p);
+        llfi_pool_destroy(p);
+        _exit(s.pieces == 1 && s.hit[0] == 1 && s.hit[999] == 1 ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    check_once(p, 1000, 10);
+    llfi_pool_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_once),  cmocka_unit_test(unstarted_and_small_run_on_the_caller),
         cmocka_unit_test(others_take_part), cmocka_unit_test(pool_threads_round_to_nearest),
-        cmocka_unit_test(several_callers),
+        cmocka_unit_test(several_callers),  cmocka_unit_test(a_forked_child_works_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
