@@ -19,7 +19,16 @@ enum { BENCH_DONE = 0, BENCH_FAILED = 1, BENCH_USAGE = 2, BENCH_NO_TARGET = 3 };
 typedef struct {
     char name[BENCH_NAME];
     int64_t value;
+    uint32_t line; /* of a directive; 0: of the command line */
 } bench_setting;
+/* Is the name set already? One name, two values: which was meant is anyone's guess. */
+static inline bool bench_is_set(const bench_setting *set, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(set[i].name, name))
+            return true;
+    return false;
+}
 
 /* ---- options.c */
 typedef struct {
@@ -57,6 +66,7 @@ typedef struct {
     char input[BENCH_NAME];
     bench_dist dist;
     double value; /* BENCH_VALUE */
+    uint32_t line;
 } bench_data;
 typedef struct {
     char name[BENCH_NAME];
@@ -78,6 +88,8 @@ typedef struct {
 llf_status bench_cases_load(llfi_diag *, const bench_options *, bench_cases *);
 /* Reads the `;` directives of a case's text. */
 llf_status bench_case_read(llfi_diag *, bench_case *);
+/* Do its directives name symbols and inputs that the graph has, and numbers that these can hold? */
+llf_status bench_case_fits(llfi_diag *, const bench_case *, const llf_graph *);
 void bench_cases_free(bench_cases *);
 /* cases/<name>.llf, embedded at build time, sorted by name. */
 typedef struct {

@@ -51,6 +51,9 @@ static llf_status read_settings(llfi_diag *d, llfi_place at, cursor c, bench_set
         snprintf(s->name, sizeof s->name, "%.*s", (int)(eq - word), word);
         if (!bench_parse_count(eq + 1, bytes - (size_t)(eq + 1 - word), &s->value))
             return llfi_fail_at(d, LLF_E_PARSE, at, NULL, "'%.*s' is not SYMBOL=NUMBER", (int)bytes, word);
+        if (bench_is_set(set, *count, s->name))
+            return llfi_fail_at(d, LLF_E_PARSE, at, NULL, "symbol %s is set twice", s->name);
+        s->line = at.line;
         ++*count;
     }
     return LLF_OK;
@@ -95,6 +98,10 @@ static llf_status read_data(llfi_diag *d, llfi_place at, cursor c, bench_case *k
                                 "'%.*s' is not INPUT=normal|abs_normal|uniform|specials|zeros|NUMBER",
                                 (int)bytes, word);
         snprintf(x->input, sizeof x->input, "%.*s", (int)(eq - word), word);
+        x->line = at.line;
+        for (uint32_t i = 0; i < k->datas; i++)
+            if (!strcmp(k->data[i].input, x->input))
+                return llfi_fail_at(d, LLF_E_PARSE, at, NULL, "input %%%s is described twice", x->input);
         k->datas++;
     }
     return LLF_OK;
@@ -162,6 +169,54 @@ llf_status bench_case_read(llfi_diag *d, bench_case *k)
             semi = next;
         }
         at = stop + 1;
+    }
+    return LLF_OK;
+}
+
+/* ---- against the graph */
+
+static llf_status symbols_fit(llfi_diag *d, const bench_case *k, const llf_graph *g, const bench_setting *set,
+                              uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool known = false;
+        for (uint32_t s = 0; s < llfi_dims_symbols(g->dims); s++)
+            known |= !strcmp(llfi_dims_symbol_name(g->dims, s), set[i].name);
+        if (!known)
+            return llfi_fail_at(d, LLF_E_ARG, (llfi_place){k->file, set[i].line, 1}, NULL,
+                                "the graph has no symbol '%s'", set[i].name);
+    }
+    return LLF_OK;
+}
+
+/* Floats round any number; an integer must be one of its own. */
+static bool holds(llf_dtype t, double x)
+{
+    if (llfi_dtypes[t].kind == LLFI_KIND_FLOAT)
+        return true;
+    if (t == LLF_BOOL)
+        return x == 0 || x == 1;
+    double bound = t == LLF_I64 ? 0x1p63 : 0x1p31;
+    return x >= -bound && x < bound && x == (double)(int64_t)x;
+}
+
+llf_status bench_case_fits(llfi_diag *d, const bench_case *k, const llf_graph *g)
+{
+    LLF_TRY(symbols_fit(d, k, g, k->set, k->sets));
+    LLF_TRY(symbols_fit(d, k, g, k->host, k->hosts));
+    for (uint32_t i = 0; i < k->datas; i++) {
+        const bench_data *x = &k->data[i];
+        llfi_place at = {k->file, x->line, 1};
+        llf_id id = LLF_NONE;
+        for (size_t n = 0; n < g->inputs.count; n++)
+            if (!strcmp(llfi_name(g, llfi_node_at(g, g->inputs.at[n])->name), x->input))
+                id = g->inputs.at[n];
+        if (id == LLF_NONE)
+            return llfi_fail_at(d, LLF_E_ARG, at, NULL, "the graph has no input %%%s", x->input);
+        llf_dtype t = llfi_dtype_of(g, id);
+        if (x->dist == BENCH_VALUE && !holds(t, x->value))
+            return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s is %s, which %g does not fit", x->input,
+                                llf_dtype_name(t), x->value);
     }
     return LLF_OK;
 }

@@ -366,7 +366,7 @@ llf_status bench_check_nodes(bench_run *r, const llf_graph *g, const int64_t *sy
         status = rebuild(&c);
     if (status == LLF_OK)
         status = gather_inputs(&c);
-    if (status == LLF_OK) {
+    if (status == LLF_OK && c.small->outputs.count) { /* none: inputs and literals, returned as they are */
         buffer =
             llfi_arena_alloc(&c.arena, (c.small->inputs.count + c.small->outputs.count + 1) * sizeof *buffer);
         status = buffer ? run_small(&c, &s, buffer) : llfi_nomem(&r->cx->diag);

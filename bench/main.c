@@ -102,7 +102,9 @@ static llf_status validate(bench_run *r, const bench_cases *cases)
         LLF_TRY(llf_graph_parse(r->cx, k->text, k->bytes, k->file, &g));
         mark_symbols(g, r->opt, known, &swept);
         r->sweep_value = r->opt->sweeps ? &r->opt->sweep[0] : NULL;
-        llf_status status = bench_bind_symbols(r, k, g, r->sweep_value, symbol);
+        llf_status status = bench_case_fits(&r->cx->diag, k, g);
+        if (status == LLF_OK)
+            status = bench_bind_symbols(r, k, g, r->sweep_value, symbol);
         llf_graph_destroy(g);
         LLF_TRY(status);
     }
@@ -234,6 +236,24 @@ static int ceiling_table(bench_run *r)
 
 /* ---- reports */
 
+/* Before anything is measured: a run of minutes must not end in a report that nobody gets. What is there
+ * stays as it is until the report is ready. */
+static bool can_write(const char *path)
+{
+    if (!path || !strcmp(path, "-"))
+        return true;
+    bool new = access(path, F_OK) != 0;
+    FILE *f = fopen(path, "a");
+    if (!f) {
+        fprintf(stderr, "llfuse-bench: cannot write %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    fclose(f);
+    if (new)
+        remove(path);
+    return true;
+}
+
 static bool write_text(const char *path, llfi_str *s)
 {
     bool out = !strcmp(path, "-");
@@ -330,6 +350,8 @@ static int run(const bench_options *o)
     } else if (o->list) {
         list_cases(&cases);
         code = BENCH_DONE;
+    } else if (!can_write(o->json) || !can_write(o->csv)) {
+        code = BENCH_USAGE;
     } else {
         code = measure(&r, &cases);
     }
@@ -359,5 +381,9 @@ int main(int argc, char **argv)
         code = run(&o);
     }
     free(files);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "llfuse-bench: cannot write the standard output: %s\n", strerror(errno));
+        code = code ? code : BENCH_FAILED;
+    }
     return code;
 }

@@ -89,6 +89,8 @@ static bool parse_set(bench_options *o, const char *list, char *error, size_t si
             return FAIL("--set: more than %u settings", BENCH_SETS);
         if (!parse_setting(&o->set[o->sets], part, bytes))
             return FAIL("--set: '%.*s' is not NAME=NUMBER (numbers: 100, 1e6, 64Mi)", (int)bytes, part);
+        if (bench_is_set(o->set, o->sets, o->set[o->sets].name))
+            return FAIL("--set: '%s' is set twice; --sweep takes several values", o->set[o->sets].name);
         o->sets++;
     }
     return true;
@@ -100,6 +102,8 @@ static bool parse_sweep(bench_options *o, const char *list, char *error, size_t 
     size_t bytes;
     if (!eq || eq == list || (size_t)(eq - list) >= BENCH_NAME)
         return FAIL("--sweep: '%s' is not SYMBOL=N,N,...", list);
+    if (o->sweeps)
+        return FAIL("--sweep: given twice; one symbol is swept, and its values stand in one list");
     snprintf(o->sweep_symbol, sizeof o->sweep_symbol, "%.*s", (int)(eq - list), list);
     for (list = eq + 1; next_part(&list, &part, &bytes); o->sweeps++) {
         if (o->sweeps == BENCH_SETS)
@@ -198,8 +202,21 @@ static bool *flag_of(bench_options *o, const char *name)
     return NULL;
 }
 
+/* "--json add_relu.llf" forgot its value, and would cost the user a graph. */
+static bool report_path(const char *option, const char *path, char *error, size_t size)
+{
+    size_t n = path ? strlen(path) : 0;
+    if (path && !n)
+        return FAIL("%s needs a file's name or -", option);
+    if (n > 4 && !strcmp(path + n - 4, ".llf"))
+        return FAIL("%s: '%s' is named as a graph is; a report would replace it", option, path);
+    return true;
+}
+
 static bool combine(const bench_options *o, char *error, size_t size)
 {
+    if (!report_path("--json", o->json, error, size) || !report_path("--csv", o->csv, error, size))
+        return false;
     if (o->json && o->csv && !strcmp(o->json, "-") && !strcmp(o->csv, "-"))
         return FAIL("--json - and --csv -: only one can take the standard output");
     if (o->emit && o->explain)
