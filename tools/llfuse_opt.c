@@ -134,12 +134,21 @@ static llf_status run_passes(llf_context *cx, llf_graph *g, const char *list, ll
     return llfi_passes_run(cx, g, name, n, state, plan);
 }
 
+static llf_status unknown_heuristic(llf_context *cx, const char *name)
+{
+    char legal[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < llfi_heuristics_count && used < sizeof legal; i++)
+        used += (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", i ? ", " : "",
+                                 llfi_heuristics[i].name);
+    return llfi_fail(&cx->diag, LLF_E_ARG, "no heuristic is named \"%.64s\"; they are %s", name, legal);
+}
+
 static llf_status options(llf_context *cx, const args *a, llfi_fuse_options *o)
 {
     llfi_fuse_options_default(o);
     if (a->heuristic && !(o->heuristic = llfi_heuristic_find(a->heuristic)))
-        return llfi_fail(&cx->diag, LLF_E_ARG,
-                         "no heuristic is named \"%.64s\"; they are none, primitive, greedy", a->heuristic);
+        return unknown_heuristic(cx, a->heuristic);
     if (a->target) { /* its parameter limit counts */
         llfi_target t;
         LLF_TRY(llfi_target_make(cx, a->target, &t));
