@@ -342,7 +342,6 @@ static void cuda_release(runner *r, void **buffer)
 /* With the first device's primary context current, as an embedding program would have it. */
 static void on_gpu(runner *r)
 {
-    static const char *const heuristic[] = {"none", "primitive", "greedy"};
     static const place gpu = {"nvptx", "nvptx", cuda_buffers, cuda_fetch, cuda_release};
     const llfi_cuda *cu = cuda_of(r);
     CUcontext context, old;
@@ -354,8 +353,8 @@ static void on_gpu(runner *r)
         golden_fail(r->t, "nvptx: no context on device 0");
         return;
     }
-    for (size_t h = 0; h < LLFI_COUNT(heuristic); h++)
-        on_target(r, &gpu, heuristic[h]);
+    for (size_t h = 0; h < llfi_heuristics_count; h++)
+        on_target(r, &gpu, llfi_heuristics[h].name);
     cu->CtxPopCurrent(&old);
     cu->DevicePrimaryCtxRelease(0);
 }
@@ -368,7 +367,6 @@ static void on_gpu(runner *r)
 
 void golden_run(golden *t, const char *line)
 {
-    static const char *const heuristic[] = {"none", "primitive", "greedy"};
     static const place host = {"host", "host", host_buffers, host_fetch, host_release};
     runner r = {.t = t, .g = golden_parse(t)};
     if (!r.g)
@@ -379,8 +377,8 @@ void golden_run(golden *t, const char *line)
     r.got = llfi_arena_alloc(&r.arena, (r.g->outputs.count + 1) * sizeof *r.got);
     if (read_line(&r, line) && bind_symbols(&r) && check_counts(&r)) {
         on_interpreter(&r);
-        for (size_t h = 0; h < LLFI_COUNT(heuristic); h++)
-            on_target(&r, &host, heuristic[h]);
+        for (size_t h = 0; h < llfi_heuristics_count; h++)
+            on_target(&r, &host, llfi_heuristics[h].name);
         on_gpu(&r);
     }
     llfi_arena_destroy(&r.arena);
