@@ -29,6 +29,8 @@ void llfi_host_attributes(LLVMContextRef lx, const llfi_target *t, LLVMValueRef 
         llfi_llvm_enum_attribute(lx, f, enums[i], 0);
 }
 
+/* Of no CPU: functions carry theirs (llfi_host_attributes). Reading some 200 features once more for the
+ * machine took several percent of compiling a small kernel. */
 static llf_status machine(llfi_diag *d, const llfi_target *t, LLVMTargetMachineRef *tm)
 {
     char *triple = LLVMGetDefaultTargetTriple(), *message = NULL;
@@ -37,8 +39,8 @@ static llf_status machine(llfi_diag *d, const llfi_target *t, LLVMTargetMachineR
     if (LLVMGetTargetFromTriple(triple, &target, &message)) {
         s = llfi_fail(d, LLF_E_TARGET, "host: %s", message ? message : "LLVM has no such target");
     } else {
-        *tm = LLVMCreateTargetMachine(target, triple, t->cpu, t->features, LLVMCodeGenLevelDefault,
-                                      LLVMRelocPIC, LLVMCodeModelSmall);
+        *tm = LLVMCreateTargetMachine(target, triple, "", "", LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                      LLVMCodeModelSmall);
         if (!*tm)
             s = llfi_fail(d, LLF_E_LLVM, "host: no target machine for '%s'", t->name);
     }
