@@ -1,8 +1,10 @@
 /* random_pointwise.c: random_pointwise [--count N] [--seed S] [--only SEED] [--target T] [--threads N]
- * [--primitive PERCENT] Checks graphs of seeds S, S+1, ... (random_check.c) and prints "N passed, M failed, K
- * skipped". Exit: 0 all passed, 1 a check failed, 2 bad usage, 77 no such device here. LLFUSE_RANDOM_COUNT is
+ * [--primitive PERCENT] [--emit-ptx FOLDER] Checks graphs of seeds S, S+1, ... (random_check.c) and prints "N
+ * passed, M failed, K skipped"; with --emit-ptx it writes their kernels instead (random_emit.c) and needs no
+ * device. Exit: 0 all passed, 1 a check failed, 2 bad usage, 77 no such device here. LLFUSE_RANDOM_COUNT is
  * the default of --count, else 10000. */
 #include "random_check.h"
+#include "random_emit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +15,7 @@
 
 typedef struct {
     check_options options;
+    const char *emit; /* folder; NULL: check */
     uint64_t first, count;
     atomic_ullong next, passed, failed;
     pthread_mutex_t print;
@@ -40,7 +43,7 @@ static void *worker(void *user)
     llfi_str report;
     llfi_str_init(&report, &llfi_malloc_allocator);
     llf_context *cx = llf_context_create(NULL);
-    bool device = w->options.memory->start(why, sizeof why);
+    bool device = w->emit || w->options.memory->start(why, sizeof why);
     if (!cx || !device) {
         printf("%s\n", cx ? why : "out of memory");
         atomic_fetch_add(&w->failed, 1);
@@ -49,9 +52,11 @@ static void *worker(void *user)
         uint64_t i = atomic_fetch_add(&w->next, 1);
         if (i >= w->count)
             break;
-        finish(w, check_graph(cx, &w->options, w->first + i, &report), &report);
+        bool ok = w->emit ? emit_graph(cx, w->options.target, w->emit, w->first + i, &report)
+                          : check_graph(cx, &w->options, w->first + i, &report);
+        finish(w, ok, &report);
     }
-    if (device)
+    if (device && !w->emit)
         w->options.memory->stop();
     llf_context_destroy(cx);
     llfi_str_free(&report);
@@ -63,7 +68,7 @@ static int usage(const char *what)
     fprintf(stderr,
             "random_pointwise: %s\nusage: random_pointwise [--count N] [--seed S] [--only SEED] [--target "
             "host|nvptx] "
-            "[--threads N] [--primitive PERCENT]\n",
+            "[--threads N] [--primitive PERCENT] [--emit-ptx FOLDER]\n",
             what);
     return 2;
 }
@@ -87,6 +92,10 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
             w->options.target = value;
             continue;
         }
+        if (strcmp(argv[i], "--emit-ptx") == 0 && value) {
+            w->emit = value;
+            continue;
+        }
         snprintf(message, sizeof message, "%s %s", argv[i], value ? value : "wants a value");
         if (!is_number)
             return usage(message);
@@ -104,6 +113,8 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
             return usage(message);
     }
     w->options.memory = device_memory_find(w->options.target);
+    if (w->emit && w->options.memory != &device_memory_nvptx)
+        return usage("--emit-ptx needs --target nvptx...");
     return w->options.memory ? 0 : usage("no such target");
 }
 
@@ -122,11 +133,12 @@ int main(int argc, char **argv)
     int bad = parse(argc, argv, &w, &threads);
     if (bad)
         return bad;
-    if (!w.options.memory->start(why, sizeof why)) {
+    if (!w.emit && !w.options.memory->start(why, sizeof why)) {
         printf("%s\n0 passed, 0 failed, %" PRIu64 " skipped\n", why, w.count);
         return 77;
     }
-    w.options.memory->stop();
+    if (!w.emit)
+        w.options.memory->stop();
     while (started < threads && started < w.count && pthread_create(&thread[started], NULL, worker, &w) == 0)
         started++;
     for (uint64_t i = 0; i < started; i++)
