@@ -1,5 +1,6 @@
 /* loaded.c: a program's modules in one CUDA context or on the CPU. Shared by threads: after llf_program_load
  * only the reference count changes. */
+#include "runtime/fpmode.h"
 #include "runtime/program.h"
 
 static const llfi_device *device_of(const llf_program *p)
@@ -46,9 +47,12 @@ llf_status llf_program_load(llf_context *cx, const llf_program *p, int device, l
     llf_status status = l->info ? LLF_OK : llfi_nomem(&cx->diag);
     if (status == LLF_OK) {
         l->device = device_of(p);
+        uint64_t mode =
+            llfi_fpmode_enter(); /* LLVM and the clocks do arithmetic, which the caller may trap */
         status = l->device
                      ? l->device->load(&cx->diag, l, device)
                      : llfi_fail(&cx->diag, LLF_E_TARGET, "nothing here runs target %s", p->target.name);
+        llfi_fpmode_leave(mode);
     }
     if (status != LLF_OK) {
         llf_loaded_destroy(l);
