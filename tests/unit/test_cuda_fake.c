@@ -527,6 +527,7 @@ static int overridden(void)
     SAYS(llf_program_load(w.cx, w.p, 0, &l), LLF_E_IO, llf_last_error(w.cx)->message, path);
     rmdir(path);
     rmdir(override);
+    SAYS(llf_program_load(w.cx, w.p, 0, &l), LLF_E_IO, llf_last_error(w.cx)->message, "LLF_OVERRIDE_DIR");
     end(&w);
     nothing_alive();
     return 0;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 typedef struct {
     const llfi_cuda *cuda;
@@ -125,6 +126,16 @@ static llf_status read_override(llfi_diag *d, const llf_loaded *l, const char *p
     return llfi_read_file(&l->mem, d, path, (size_t)64 << 20, text, bytes);
 }
 
+/* A directory that is not there holds no edited kernel: a slip of the pen, and our own would run in silence.
+ */
+static llf_status check_override_dir(llfi_diag *d, const char *dir)
+{
+    struct stat st;
+    if (!dir || (stat(dir, &st) == 0 && S_ISDIR(st.st_mode)))
+        return LLF_OK;
+    return llfi_fail(d, LLF_E_IO, "LLF_OVERRIDE_DIR: %s is no directory", dir);
+}
+
 static llf_status load_module(llfi_diag *d, llf_loaded *l, uint32_t m)
 {
     state *st = l->state;
@@ -162,6 +173,7 @@ static llf_status load_modules(llfi_diag *d, llf_loaded *l)
 {
     state *st = l->state;
     int pageable = 0;
+    LLF_TRY(check_override_dir(d, l->program->override_dir));
     LLF_TRY(check_target(d, st, &l->program->target));
     LLF_TRY(llfi_cuda_check(
         d, st->cuda,
