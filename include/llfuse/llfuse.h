@@ -227,8 +227,9 @@ LLF_API llf_status llf_execution_create(llf_context *, llf_loaded *, llf_executi
 LLF_API void llf_execution_destroy(llf_execution *);
 
 /* Memory the caller owns. `data` is a device pointer for nvptx, a host pointer for host, a host pointer to
- * one value for a scalar. May be NULL only when the tensor has no elements. `strides` in elements, used when
- * `strided`; otherwise row-major. */
+ * one value for a scalar. A bool is a byte: 0 is false, every other one true; 0 and 1 are what is written.
+ * May be NULL only when the tensor has no elements. `strides` in elements, used when `strided`; otherwise
+ * row-major. */
 typedef struct {
     void *data;
     llf_dtype dtype;

@@ -196,8 +196,10 @@ uint64_t llfi_bits_load(llf_dtype dtype, const void *p)
     case 8: memcpy(&wide, p, sizeof wide); return wide;
     case 4: memcpy(&word, p, sizeof word); return word;
     case 2: memcpy(&half, p, sizeof half); return half;
-    default: return *(const unsigned char *)p;
+    default: break;
     }
+    unsigned char byte = *(const unsigned char *)p;
+    return dtype == LLF_BOOL ? byte != 0 : byte; /* any byte but 0 is true, as on the targets */
 }
 
 void llfi_bits_store(llf_dtype dtype, void *p, uint64_t bits)

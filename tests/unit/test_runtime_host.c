@@ -391,6 +391,42 @@ static void kernels_ignore_the_callers_mode(void **state)
 #endif
 }
 
+/* Memory holds what it holds: a bool's byte that is neither 0 nor 1 is true everywhere, and leaves as 1. */
+static void any_byte_but_zero_is_true(void **state)
+{
+    (void)state;
+    llf_context *cx = llf_context_create(NULL);
+    llf_graph *g = llf_graph_create(cx, "bytes");
+    int64_t n = 256;
+    llf_id b = llf_input(g, "b", LLF_BOOL, 1, &n), t = llf_const(g, LLF_BOOL, 1);
+    llf_output(g, b);
+    llf_output(g, llf_copy(g, b));
+    llf_output(g, llf_eq(g, b, t));
+    llf_output(g, llf_cast(g, b, LLF_BOOL));
+    llf_output(g, llf_where(g, b, t, llf_const(g, LLF_BOOL, 0)));
+    llf_output(g, llf_cast(g, b, LLF_I32));
+    test_road r = {.cx = cx, .g = g};
+    if (llf_compile(cx, g, &host, &r.p) || llf_program_load(cx, r.p, 1, &r.l) ||
+        llf_execution_create(cx, r.l, &r.e))
+        fail_msg("%s", llf_last_error(cx)->message);
+    unsigned char in[256], out[5][256];
+    int32_t wide[256];
+    for (int i = 0; i < 256; i++)
+        in[i] = (unsigned char)i;
+    assert_ok(r.e, bind(r.e, 0, test_vector(LLF_BOOL, in, n)));
+    for (uint32_t o = 0; o < 5; o++)
+        assert_ok(r.e, bind(r.e, 1 + o, test_vector(LLF_BOOL, out[o], n)));
+    assert_ok(r.e, bind(r.e, 6, test_vector(LLF_I32, wide, n)));
+    assert_ok(r.e, llf_prepare(r.e));
+    assert_ok(r.e, llf_run(r.e, NULL));
+    for (int i = 0; i < 256; i++) {
+        for (int o = 0; o < 5; o++)
+            assert_int_equal(out[o][i], i != 0);
+        assert_int_equal(wide[i], i != 0);
+    }
+    test_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +442,7 @@ int main(void)
         cmocka_unit_test(refusals_of_prepare),
         cmocka_unit_test(strides),
         cmocka_unit_test(kernels_ignore_the_callers_mode),
+        cmocka_unit_test(any_byte_but_zero_is_true),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
