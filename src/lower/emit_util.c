@@ -4,6 +4,8 @@
 
 #include "ir/float.h"
 
+#include <llvm-c/DebugInfo.h>
+
 #define MAX_WIDTH 64
 
 void llfi_emit_types(llfi_emit *e, LLVMContextRef lx)
@@ -196,4 +198,21 @@ LLVMValueRef llfi_emit_unpack(llfi_emit *e, llf_dtype dtype, LLVMValueRef bits)
     case LLF_BOOL: return LLVMBuildICmp(e->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
     default: return bits;
     }
+}
+
+void llfi_emit_keep_loop(llfi_emit *e, LLVMValueRef branch)
+{
+    LLVMContextRef lx = e->lx;
+    LLVMMetadataRef property[3];
+    property[0] = LLVMTemporaryMDNode(lx, NULL, 0);
+    const char *const text[2] = {"llvm.loop.vectorize.enable", "llvm.loop.unroll.disable"};
+    for (int i = 0; i < 2; i++) {
+        LLVMMetadataRef part[2] = {LLVMMDStringInContext2(lx, text[i], strlen(text[i])),
+                                   LLVMValueAsMetadata(LLVMConstInt(e->i1, 0, 0))};
+        property[i + 1] = LLVMMDNodeInContext2(lx, part, i == 0 ? 2 : 1);
+    }
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(lx, property, 3);
+    LLVMMetadataReplaceAllUsesWith(property[0],
+                                   loop); /* a loop's node names itself first; this frees the temporary */
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lx, "llvm.loop", 9), LLVMMetadataAsValue(lx, loop));
 }

@@ -81,6 +81,10 @@ LLVMValueRef llfi_emit_round(llfi_emit *, llf_dtype, LLVMValueRef);
 LLVMValueRef llfi_emit_pack(llfi_emit *, llf_dtype, LLVMValueRef);
 LLVMValueRef llfi_emit_unpack(llfi_emit *, llf_dtype, LLVMValueRef);
 
+/* Marks a loop's back branch: the loop is as wide and as short as it should be, and neither LLVM nor the
+ * driver's compiler spends time on unrolling it. */
+void llfi_emit_keep_loop(llfi_emit *, LLVMValueRef branch);
+
 /* ---- site: one kernel being emitted */
 typedef struct llfi_site {
     llfi_emit emit;

@@ -2,8 +2,6 @@
  */
 #include "lower/pointwise.h"
 
-#include <llvm-c/DebugInfo.h>
-
 static bool same_shape(const llf_graph *g, llf_id node, llfi_type space, llfi_why *why)
 {
     llfi_type t = llfi_type_of(g, node);
@@ -134,22 +132,4 @@ llf_status llfi_pointwise_uniform(llfi_site *s)
         if (s->demands.at[s->demands.store[i]].scope == 0)
             LLF_TRY(llfi_store(s, NULL, s->demands.store[i]));
     return LLF_OK;
-}
-
-/* These loops are already as wide as they should be: LLVM's vectoriser and unroller would only cost time. */
-void llfi_pointwise_keep_loop(llfi_site *s, LLVMValueRef branch)
-{
-    LLVMContextRef lx = s->emit.lx;
-    LLVMMetadataRef property[3];
-    property[0] = LLVMTemporaryMDNode(lx, NULL, 0);
-    const char *const text[2] = {"llvm.loop.vectorize.enable", "llvm.loop.unroll.disable"};
-    for (int i = 0; i < 2; i++) {
-        LLVMMetadataRef part[2] = {LLVMMDStringInContext2(lx, text[i], strlen(text[i])),
-                                   LLVMValueAsMetadata(LLVMConstInt(s->emit.i1, 0, 0))};
-        property[i + 1] = LLVMMDNodeInContext2(lx, part, i == 0 ? 2 : 1);
-    }
-    LLVMMetadataRef loop = LLVMMDNodeInContext2(lx, property, 3);
-    LLVMMetadataReplaceAllUsesWith(property[0],
-                                   loop); /* a loop's node names itself first; this frees the temporary */
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lx, "llvm.loop", 9), LLVMMetadataAsValue(lx, loop));
 }

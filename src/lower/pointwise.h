@@ -29,9 +29,6 @@ llf_status llfi_pointwise_body(llfi_site *, const llfi_tile *);
 /* Stores the values of scope 0 that the kernel owes. */
 llf_status llfi_pointwise_uniform(llfi_site *);
 
-/* Marks a loop's back branch: LLVM's vectoriser and unroller leave it as it is. */
-void llfi_pointwise_keep_loop(llfi_site *, LLVMValueRef branch);
-
 /* pointwise_tile.c, for GPUs: one thread's schedule->width elements from element `first` on, accessed as
  * aligned vectors, computed schedule->slice lanes at a time. */
 llf_status llfi_pointwise_tile(llfi_site *, LLVMValueRef first);

@@ -48,7 +48,8 @@ static llf_status loop(llfi_site *s, uint32_t width, LLVMValueRef begin, LLVMVal
     LLF_TRY(llfi_pointwise_body(s, &tile));
     LLVMValueRef next = LLVMBuildAdd(b, i, LLVMConstInt(s->emit.i64, width, 0), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
-    llfi_pointwise_keep_loop(s, LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), head, after));
+    llfi_emit_keep_loop(&s->emit,
+                        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), head, after));
     LLVMAddIncoming(i, (LLVMValueRef[]){begin, next}, (LLVMBasicBlockRef[]){before, latch}, 2);
     LLVMPositionBuilderAtEnd(b, after);
     return LLF_OK;

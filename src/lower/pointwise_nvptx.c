@@ -21,9 +21,9 @@ static uint32_t choose_width(const llfi_pointwise_sums *sums)
     return width;
 }
 
-/* Two turns at most. 16-bit elements, twice the lanes to a register, are bound by instructions, where the moves
- * show; only with a rare road, across which all lanes are kept, do fewer lanes and so fewer registers win (measured
- * in docs/performance.md). */
+/* Two turns at most. 16-bit elements, twice the lanes to a register, are bound by instructions, where the
+ * moves show; only with a rare road, across which all lanes are kept, do fewer lanes and so fewer registers
+ * win (measured in docs/performance.md). */
 static uint32_t choose_slice(const llfi_pointwise_sums *sums, uint32_t width)
 {
     bool dear = width > 2 && width * sums->cost > SLICE_COST;

@@ -153,7 +153,7 @@ static llf_status compute_slices(tile_emit *t)
     LLVMValueRef next = LLVMBuildAdd(e->b, turn, index32(t, 1), "");
     LLVMValueRef more = LLVMBuildICmp(e->b, LLVMIntULT, next, index32(t, t->slices), "");
     from[1] = LLVMGetInsertBlock(e->b); /* emitters may have opened blocks */
-    llfi_pointwise_keep_loop(t->s, LLVMBuildCondBr(e->b, more, head, after));
+    llfi_emit_keep_loop(e, LLVMBuildCondBr(e->b, more, head, after));
     LLVMAddIncoming(turn, (LLVMValueRef[]){index32(t, 0), next}, from, 2);
     rotate(t, from, out);
     LLVMPositionBuilderAtEnd(e->b, after);

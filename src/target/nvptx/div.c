@@ -69,31 +69,32 @@ static LLVMValueRef to_f32(llfi_emit *e, LLVMValueRef corrected, LLVMValueRef fi
     return LLVMBuildFPTrunc(e->b, LLVMBuildSelect(e->b, number, corrected, first, ""), e->f32, "");
 }
 
-static LLVMValueRef quotient64(llfi_emit *e, LLVMValueRef a, LLVMValueRef b)
+/* 1 / b to the last bit of f64 or next to it: the hardware's 20 bits, doubled twice. */
+static LLVMValueRef reciprocal64(llfi_emit *e, LLVMValueRef less, LLVMValueRef first)
 {
-    a = LLVMBuildFPExt(e->b, a, e->f64, "");
-    b = LLVMBuildFPExt(e->b, b, e->f64, "");
-    LLVMValueRef one = LLVMConstReal(e->f64, 1.0), less = minus(e, b);
-    LLVMValueRef y = approximate(e, "llvm.nvvm.rcp.approx.ftz.d", b), first = LLVMBuildFMul(e->b, a, y, "");
-    for (int i = 0; i < 3; i++) /* 20 bits, 40, all */
-        y = llfi_emit_fma(e, y, llfi_emit_fma(e, less, y, one), y);
-    LLVMValueRef q = LLVMBuildFMul(e->b, a, y, "");
+    LLVMValueRef one = LLVMConstReal(e->f64, 1.0), y = first;
     for (int i = 0; i < 2; i++)
-        q = llfi_emit_fma(e, llfi_emit_fma(e, less, q, a), y, q);
-    return to_f32(e, q, first);
+        y = llfi_emit_fma(e, y, llfi_emit_fma(e, less, y, one), y);
+    return y;
 }
 
 static void slow_quotient(llfi_emit *e, const LLVMValueRef *in, const LLVMValueRef *so_far, LLVMValueRef *out)
 {
     (void)so_far;
-    out[0] = quotient64(e, in[0], in[1]);
+    LLVMValueRef a = LLVMBuildFPExt(e->b, in[0], e->f64, ""), b = LLVMBuildFPExt(e->b, in[1], e->f64, "");
+    LLVMValueRef first = approximate(e, "llvm.nvvm.rcp.approx.ftz.d", b), less = minus(e, b);
+    LLVMValueRef y = reciprocal64(e, less, first), q = LLVMBuildFMul(e->b, a, y, "");
+    q = llfi_emit_fma(e, llfi_emit_fma(e, less, q, a), y, q);
+    out[0] = to_f32(e, q, LLVMBuildFMul(e->b, a, first, ""));
 }
 
 static void slow_reciprocal(llfi_emit *e, const LLVMValueRef *in, const LLVMValueRef *so_far,
                             LLVMValueRef *out)
 {
     (void)so_far;
-    out[0] = quotient64(e, LLVMConstReal(e->f32, 1.0), in[0]);
+    LLVMValueRef b = LLVMBuildFPExt(e->b, in[0], e->f64, "");
+    LLVMValueRef first = approximate(e, "llvm.nvvm.rcp.approx.ftz.d", b);
+    out[0] = to_f32(e, reciprocal64(e, minus(e, b), first), first);
 }
 
 /* 1 / b: one Newton step from the approximation rounds correctly for |b| in [2^-63, 2^65). */
