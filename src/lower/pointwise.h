@@ -30,7 +30,8 @@ llf_status llfi_pointwise_body(llfi_site *, const llfi_tile *);
 llf_status llfi_pointwise_uniform(llfi_site *);
 
 /* pointwise_tile.c, for GPUs: one thread's schedule->width elements from element `first` on, accessed as
- * aligned vectors, computed schedule->slice lanes at a time. */
-llf_status llfi_pointwise_tile(llfi_site *, LLVMValueRef first);
+ * aligned vectors, computed schedule->slice lanes at a time. `whole` NULL: always; else an i1, and where it
+ * is false the thread owns element `first` alone. Ends the function. */
+llf_status llfi_pointwise_tile(llfi_site *, LLVMValueRef whole, LLVMValueRef first);
 
 #endif

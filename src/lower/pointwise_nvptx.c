@@ -5,7 +5,10 @@
 
 #define BODY_COST 512u /* most estimated instructions of a thread: registers, and blocks that even out */
 #define SLICE_COST 96u /* most of them as straight code: LLVM's and the driver's compile time */
-#define THREADS 128u   /* measured best or equal for 1 to 7 buffers, dear and cheap (docs/performance.md) */
+#define ONE_BODY_COST \
+    32u /* least of them for which a second copy, for single elements, costs more than the joining */
+#define ONE_BODY_LANES 4u /* most lanes computed for one element where a buffer is misaligned */
+#define THREADS 128u /* measured best or equal for 1 to 7 buffers, dear and cheap (docs/performance.md) */
 #define BODY_REGISTERS 128u /* most 32-bit registers for loaded and stored elements */
 #define GRID_MAX INT64_C(0x7fffffff)
 
@@ -38,6 +41,7 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     s->width = choose_width(&sums);
     s->runs = 1;
     s->slice = choose_slice(&sums, s->width);
+    s->one_body = s->width > 1 && s->slice <= ONE_BODY_LANES && s->slice * sums.cost > ONE_BODY_COST;
     uint32_t align = s->width * sums.most;
     s->vector_align = s->width == 1 ? 1 : align < 16 ? align : 16;
     s->threads = THREADS;
@@ -64,9 +68,21 @@ static LLVMBasicBlockRef block(llfi_site *s)
     return LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
 }
 
-/* One element a thread. */
-static llf_status single(llfi_site *s, LLVMValueRef element)
+/* Threads at or past `n` return. */
+static void enter_below(llfi_site *s, LLVMValueRef element, LLVMValueRef n)
 {
+    LLVMBuilderRef b = s->emit.b;
+    LLVMBasicBlockRef inside = block(s), outside = block(s);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, element, n, ""), inside, outside);
+    LLVMPositionBuilderAtEnd(b, outside);
+    LLVMBuildRetVoid(b);
+    LLVMPositionBuilderAtEnd(b, inside);
+}
+
+/* One element a thread. */
+static llf_status elements(llfi_site *s, LLVMValueRef element, LLVMValueRef n)
+{
+    enter_below(s, element, n);
     LLVMValueRef axis[1][LLFI_RANK] = {{element}};
     llfi_tile tile = {.runs = 1, .width = 1, .run_axis = 0, .axis = axis};
     LLF_TRY(llfi_pointwise_body(s, &tile));
@@ -99,23 +115,24 @@ static llf_status emit(llfi_site *s)
     LLVMValueRef n = llfi_pointwise_dim(s, VALUE_N);
     if (p->uniform_store)
         LLF_TRY(store_uniform(s, thread));
-    if (p->width > 1) {
-        LLVMValueRef vectors = llfi_pointwise_dim(s, VALUE_VECTORS), width = constant(s, p->width);
-        LLVMBasicBlockRef by_vector = block(s), by_element = block(s);
-        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, thread, vectors, ""), by_vector, by_element);
-        LLVMPositionBuilderAtEnd(b, by_vector);
-        LLF_TRY(llfi_pointwise_tile(s, LLVMBuildMul(b, thread, width, "")));
-        LLVMBuildRetVoid(b);
-        LLVMPositionBuilderAtEnd(b, by_element);
-        LLVMValueRef start = LLVMBuildMul(b, vectors, width, "");
-        thread = LLVMBuildAdd(b, start, LLVMBuildSub(b, thread, vectors, ""), "");
+    if (p->width == 1)
+        return elements(s, thread, n);
+    LLVMValueRef vectors = llfi_pointwise_dim(s, VALUE_VECTORS), width = constant(s, p->width);
+    LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntSLT, thread, vectors, "");
+    LLVMValueRef first = LLVMBuildMul(b, thread, width, "");
+    LLVMValueRef rest =
+        LLVMBuildAdd(b, LLVMBuildMul(b, vectors, width, ""), LLVMBuildSub(b, thread, vectors, ""), "");
+    if (p->one_body) {
+        first = LLVMBuildSelect(b, whole, first, rest, "");
+        enter_below(s, first, n);
+        return llfi_pointwise_tile(s, whole, first);
     }
-    LLVMBasicBlockRef inside = block(s), outside = block(s);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, thread, n, ""), inside, outside);
-    LLVMPositionBuilderAtEnd(b, outside);
-    LLVMBuildRetVoid(b);
-    LLVMPositionBuilderAtEnd(b, inside);
-    return single(s, thread);
+    LLVMBasicBlockRef by_vector = block(s), by_element = block(s);
+    LLVMBuildCondBr(b, whole, by_vector, by_element);
+    LLVMPositionBuilderAtEnd(b, by_vector);
+    LLF_TRY(llfi_pointwise_tile(s, NULL, first));
+    LLVMPositionBuilderAtEnd(b, by_element);
+    return elements(s, rest, n);
 }
 
 static bool all_aligned(const llfi_schedule *s, const llfi_launch *l)

@@ -1,7 +1,9 @@
 /* pointwise_tile.c: one GPU thread's vector: loaded, computed, stored, 16 bytes a buffer at a time. Dear
  * arithmetic stands on `slice` lanes only, in a loop that rotates the slices through fixed registers
  * (indexing them by a run-time value would be local memory): less code, so less of LLVM's and the driver's
- * time, for a few moves. It must not know threads or blocks. */
+ * time, for a few moves. For the same reason a thread that owns a single element (the tail, or a misaligned
+ * buffer) can go through the same arithmetic, with that element in every lane. It must not know threads or
+ * blocks. */
 #include "lower/pointwise.h"
 
 #define SLICES 8u
@@ -14,7 +16,9 @@ typedef struct {
 
 typedef struct {
     llfi_site *s;
+    LLVMValueRef whole; /* NULL: true */
     LLVMValueRef first; /* element */
+    LLVMValueRef turn;  /* the loop's first turn: a single element takes only the last */
     uint32_t width, slice, slices;
     column *in, *out;
     uint32_t ins, outs;
@@ -66,6 +70,11 @@ static LLVMValueRef cut(const tile_emit *t, LLVMValueRef v, uint32_t from)
     return LLVMBuildShuffleVector(b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(mask, t->slice), "");
 }
 
+static LLVMValueRef slice_phi(tile_emit *t, uint32_t demand)
+{
+    return LLVMBuildPhi(t->s->emit.b, memory_type(t, demand, t->slice), "");
+}
+
 static void load_vectors(tile_emit *t)
 {
     LLVMBuilderRef b = t->s->emit.b;
@@ -76,6 +85,53 @@ static void load_vectors(tile_emit *t)
         for (uint32_t k = 0; k < t->slices; k++)
             t->in[c].part[k] = cut(t, v, k * t->slice);
     }
+}
+
+/* The element in every lane of slice 0. */
+static void load_elements(tile_emit *t, LLVMValueRef *part)
+{
+    llfi_emit *e = &t->s->emit;
+    for (uint32_t c = 0; c < t->ins; c++) {
+        uint32_t demand = t->in[c].demand;
+        LLVMValueRef v = LLVMBuildLoad2(e->b, memory_type(t, demand, 1), address(t, demand), "");
+        LLVMSetAlignment(v, element_bytes(t, demand));
+        part[c] = llfi_emit_splat(e, v, t->slice);
+    }
+}
+
+/* Fills t->in[].part, from vectors or from one element, and t->turn. */
+static llf_status load(tile_emit *t)
+{
+    llfi_emit *e = &t->s->emit;
+    t->turn = index32(t, 0);
+    if (!t->whole) {
+        load_vectors(t);
+        return LLF_OK;
+    }
+    LLVMBasicBlockRef from[2] = {block(t), block(t)}, both = block(t);
+    LLVMValueRef *one = llfi_arena_alloc(t->s->arena, (t->ins + 1) * sizeof *one);
+    if (!one)
+        return llfi_nomem(e->diag);
+    LLVMBuildCondBr(e->b, t->whole, from[0], from[1]);
+    LLVMPositionBuilderAtEnd(e->b, from[0]);
+    load_vectors(t);
+    LLVMBuildBr(e->b, both);
+    LLVMPositionBuilderAtEnd(e->b, from[1]);
+    load_elements(t, one);
+    LLVMBuildBr(e->b, both);
+    LLVMPositionBuilderAtEnd(e->b, both);
+    for (uint32_t c = 0; c < t->ins; c++)
+        for (uint32_t k = 0; k < t->slices; k++) {
+            LLVMValueRef phi = slice_phi(t, t->in[c].demand);
+            LLVMAddIncoming(phi, (LLVMValueRef[]){t->in[c].part[k], one[c]}, from, 2);
+            t->in[c].part[k] = phi;
+        }
+    if (t->slices > 1) {
+        LLVMValueRef turns[2] = {index32(t, 0), index32(t, t->slices - 1)};
+        t->turn = LLVMBuildPhi(e->b, e->i32, "");
+        LLVMAddIncoming(t->turn, turns, from, 2);
+    }
+    return LLF_OK;
 }
 
 /* Slice 0 of every input -> the same slice of every output, in memory form. */
@@ -100,11 +156,6 @@ static llf_status compute(tile_emit *t, const LLVMValueRef *in, LLVMValueRef *ou
         out[c] = llfi_emit_pack(&s->emit, dtype, s->val[t->out[c].demand].run[0]);
     }
     return s->emit.status;
-}
-
-static LLVMValueRef slice_phi(tile_emit *t, uint32_t demand)
-{
-    return LLVMBuildPhi(t->s->emit.b, memory_type(t, demand, t->slice), "");
 }
 
 /* Inputs move down by one slice a turn, results enter at the top; after `slices` turns all are in place. */
@@ -154,7 +205,7 @@ static llf_status compute_slices(tile_emit *t)
     LLVMValueRef more = LLVMBuildICmp(e->b, LLVMIntULT, next, index32(t, t->slices), "");
     from[1] = LLVMGetInsertBlock(e->b); /* emitters may have opened blocks */
     llfi_emit_keep_loop(e, LLVMBuildCondBr(e->b, more, head, after));
-    LLVMAddIncoming(turn, (LLVMValueRef[]){index32(t, 0), next}, from, 2);
+    LLVMAddIncoming(turn, (LLVMValueRef[]){t->turn, next}, from, 2);
     rotate(t, from, out);
     LLVMPositionBuilderAtEnd(e->b, after);
     return LLF_OK;
@@ -182,6 +233,31 @@ static void store_vectors(const tile_emit *t)
     }
 }
 
+/* After its one turn, the last, a single element's results are at the top; every lane is the same. */
+static void store_elements(const tile_emit *t)
+{
+    for (uint32_t c = 0; c < t->outs; c++) {
+        uint32_t demand = t->out[c].demand;
+        LLVMValueRef v = llfi_emit_lane(&t->s->emit, t->out[c].part[t->slices - 1], 0);
+        LLVMSetAlignment(LLVMBuildStore(t->s->emit.b, v, address(t, demand)), element_bytes(t, demand));
+    }
+}
+
+static void store(const tile_emit *t)
+{
+    LLVMBuilderRef b = t->s->emit.b;
+    LLVMBasicBlockRef vectors = t->whole ? block(t) : NULL, element = t->whole ? block(t) : NULL;
+    if (t->whole) {
+        LLVMBuildCondBr(b, t->whole, vectors, element);
+        LLVMPositionBuilderAtEnd(b, element);
+        store_elements(t);
+        LLVMBuildRetVoid(b);
+        LLVMPositionBuilderAtEnd(b, vectors);
+    }
+    store_vectors(t);
+    LLVMBuildRetVoid(b);
+}
+
 /* Leaves of scope 1 that are buffers, and distinct stores of scope 1. */
 static llf_status columns(tile_emit *t)
 {
@@ -199,15 +275,16 @@ static llf_status columns(tile_emit *t)
     return LLF_OK;
 }
 
-llf_status llfi_pointwise_tile(llfi_site *s, LLVMValueRef first)
+llf_status llfi_pointwise_tile(llfi_site *s, LLVMValueRef whole, LLVMValueRef first)
 {
-    tile_emit t = {.s = s, .first = first, .width = s->schedule->width, .slice = s->schedule->slice};
+    tile_emit t = {
+        .s = s, .whole = whole, .first = first, .width = s->schedule->width, .slice = s->schedule->slice};
     t.slices = t.width / t.slice;
     if (t.slices > SLICES || t.width % t.slice)
         return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "%u lanes in slices of %u", t.width, t.slice);
     LLF_TRY(columns(&t));
-    load_vectors(&t);
+    LLF_TRY(load(&t));
     LLF_TRY(compute_slices(&t));
-    store_vectors(&t);
+    store(&t);
     return s->emit.status;
 }

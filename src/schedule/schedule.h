@@ -50,6 +50,7 @@ typedef struct {
     uint32_t runs;         /* vectors a thread */
     uint32_t width;        /* elements a vector; 1: scalar */
     uint32_t slice;        /* lanes computed at once, a divisor of width; fewer than width: in a loop */
+    bool one_body;         /* GPU: threads with a vector and threads with an element share the arithmetic */
     uint32_t vector_align; /* bytes that every `vector` buffer's address must be a multiple of for the vector
                               path */
     uint32_t cost;         /* estimated instructions per element */
