@@ -102,8 +102,8 @@ static void dear_kernels_and_many_buffers_get_narrow_vectors(void **state)
     fixture_free(&f);
 }
 
-/* Dear arithmetic of 4-byte elements stands on half the lanes, in a loop; of 16-bit ones only beside a division, a
- * root, a sine or a cosine. */
+/* Dear arithmetic of 4-byte elements stands on half the lanes, in a loop; of 16-bit ones only beside a
+ * division, a root, a sine or a cosine. */
 static void dear_bodies_are_sliced(void **state)
 {
     (void)state;
