@@ -68,7 +68,7 @@ static llf_status make_input(job *j, uint32_t i)
     llf_tensor t;
     int64_t numel;
     if (!bench_shape(j->g, id, j->symbol, &t, &numel))
-        return llfi_fail(d->diag, LLF_E_LIMIT, "%s: the size of input %%%s overflows", j->k->name, name);
+        return llfi_fail(d->diag, LLF_E_LIMIT, "the size of input %%%s overflows", name);
     if (!bench_tensor_make(&j->input[i], t.dtype, numel, n->scalar ? &constant : data_of(j->k, name),
                            j->r->opt->seed * 1000 + i))
         return llfi_nomem(d->diag);
@@ -89,8 +89,7 @@ static llf_status make_buffers(job *j)
     j->inputs = llf_graph_inputs(j->g);
     j->outputs = llf_graph_outputs(j->g);
     if (j->inputs + j->outputs > BENCH_TENSORS)
-        return llfi_fail(d->diag, LLF_E_LIMIT, "%s: more than %u inputs and outputs", j->k->name,
-                         BENCH_TENSORS);
+        return llfi_fail(d->diag, LLF_E_LIMIT, "more than %u inputs and outputs", BENCH_TENSORS);
     for (uint32_t i = 0; i < j->inputs; i++)
         LLF_TRY(make_input(j, i));
     for (uint32_t i = 0; i < j->outputs; i++) {
@@ -98,7 +97,7 @@ static llf_status make_buffers(job *j)
         int64_t numel;
         uint32_t at = j->inputs + i;
         if (!bench_shape(j->g, j->g->outputs.at[i], j->symbol, &t, &numel))
-            return llfi_fail(d->diag, LLF_E_LIMIT, "%s: the size of output %u overflows", j->k->name, i);
+            return llfi_fail(d->diag, LLF_E_LIMIT, "the size of output %u overflows", i);
         j->bytes[at] = (size_t)numel * llfi_dtypes[t.dtype].bytes;
         for (uint32_t side = 0; side < 2; side++)
             LLF_TRY(d->ops->alloc(d, j->bytes[at] ? j->bytes[at] : 1, &j->buffer[side][at]));

@@ -75,6 +75,7 @@ expect(2 "cannot write ${TMP}/absent/x.json: No such file" --target host --json 
 # What is returned as it came is checked too, with nothing to compute.
 file_with(bench_returned.llf "; set N=8\ngraph @x(%a: f32[N]) {\n  ret %a, %a, 2.5:f32\n}\n")
 expect(0 "yes" --target host --warm --check ${TMP}/bench_returned.llf)
+expect(2 "llfuse-bench: bench_returned: the size of input %a overflows" --target host --sweep N=4e18 ${TMP}/bench_returned.llf)
 # A table that cannot be written is no success.
 if(EXISTS /dev/full)
   execute_process(COMMAND sh -c "'${BENCH}' --list > /dev/full" RESULT_VARIABLE got ERROR_VARIABLE error)
