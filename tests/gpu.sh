@@ -1,30 +1,52 @@
 #!/bin/sh
-# tests/gpu.sh [BUILD]: the tests labelled gpu, on a machine with a GPU, from a build that was made here or carried;
-# then memcheck and racecheck of compute-sanitizer over the case list. BUILD: a build folder (default build/ci).
-# Needs no compiler and no CMake: a carried BUILD holds bin/ and lib/ alone.
+# tests/gpu.sh [BUILD]: the tests that need a GPU, on a machine with one, from a build that was made here (cmake --preset
+# gpu) or carried; then memcheck and racecheck of compute-sanitizer. BUILD: a build folder (default build/gpu). Needs no
+# compiler and no CMake: a carried BUILD holds bin/ and lib/ alone. LLFUSE_RANDOM_COUNT: random graphs (default 2000).
+# The last line is "N passed, N failed, N skipped". Exit: 0 all passed, 1 something failed or nothing ran, 2 no build.
 set -eu
 cd "$(dirname "$0")/.."
-build=${1:-build/ci}
+build=${1:-build/gpu}
 bin=$build/bin
-passed=0 failed=0 skipped=0
-run() {
-    echo "== $*"
-    if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "== FAILED: $*"; fi
-}
 count=${LLFUSE_RANDOM_COUNT:-2000}
+passed=0 failed=0 skipped=0
+[ -x "$bin/random_pointwise" ] || { echo "gpu.sh: no tests in $build; cmake --preset gpu && cmake --build --preset gpu" >&2; exit 2; }
+
+# run SKIP COMMAND...: SKIP is the exit code by which the command says that there is no device (0: it has none).
+run() {
+    none=$1
+    shift
+    echo "== $*"
+    code=0
+    start=$(date +%s)
+    "$@" || code=$?
+    if [ $code = 0 ]; then
+        passed=$((passed + 1))
+        echo "== passed ($(($(date +%s) - start)) s)"
+    elif [ $code = "$none" ]; then
+        skipped=$((skipped + 1))
+        echo "== SKIPPED: $*: no GPU"
+    else
+        failed=$((failed + 1))
+        echo "== FAILED, exit $code: $*"
+    fi
+}
 for t in "$bin"/gpu_*; do
-    [ -x "$t" ] && run "$t"
+    [ -x "$t" ] || continue
+    run 77 "$t"
 done
-run "$bin/random_pointwise" --count "$count" --seed 1 --target nvptx
-run "$bin/llfuse-bench" --target nvptx --set N=100003 --check --min-samples 3
-if command -v compute-sanitizer >/dev/null 2>&1; then
+run 3 "$bin/embed" nvptx
+run 0 "$bin/golden-runner" tests/golden
+run 77 "$bin/random_pointwise" --count "$count" --seed 1 --target nvptx
+run 3 "$bin/llfuse-bench" --target nvptx --set N=100003 --check --warm
+sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+if [ -x "$sanitizer" ]; then
     for tool in memcheck racecheck; do
-        run compute-sanitizer --tool $tool --error-exitcode 1 "$bin/llfuse-bench" --target nvptx --set N=10007 --check --min-samples 1 --warmup 0
-        run compute-sanitizer --tool $tool --error-exitcode 1 "$bin/random_pointwise" --count 50 --seed 7 --target nvptx
+        run 0 "$sanitizer" --tool $tool --error-exitcode 1 "$bin/llfuse-bench" --target nvptx --set N=10007 --check --warm
+        run 0 "$sanitizer" --tool $tool --error-exitcode 1 "$bin/random_pointwise" --count 50 --seed 7 --target nvptx
     done
 else
     skipped=$((skipped + 1))
     echo "== SKIPPED: compute-sanitizer not found"
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+[ $failed = 0 ] && [ $passed -gt 0 ]
