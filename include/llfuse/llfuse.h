@@ -40,7 +40,10 @@
  * failure. No call aborts, exits or prints. After a failure the next call works.
  * Threads: a context and its graphs belong to one thread at a time. A program is immutable and may be
  * shared by threads; so may a loaded. An execution belongs to one thread and one stream at a time.
- * Numbers: shapes are elements, strides are elements, sizes are bytes, times are milliseconds.
+ * fork: the child may compile, run what the parent prepared for the host (alone, without the parent's pool)
+ * and destroy it, if no other thread was inside a call at the fork: LLVM's locks would stay held. CUDA
+ * survives no fork. Numbers: shapes are elements, strides are elements, sizes are bytes, times are
+ * milliseconds.
  */
 #ifndef LLFUSE_LLFUSE_H
 #define LLFUSE_LLFUSE_H
