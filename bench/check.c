@@ -35,7 +35,7 @@ static bool equal_bits(llf_dtype t, const char *a, const char *b, size_t count, 
         return true;
     for (size_t i = 0; i < count; i++) {
         uint64_t x = llfi_bits_load(t, a + i * size), y = llfi_bits_load(t, b + i * size);
-        bool nans = llfi_dtypes[t].kind == LLFI_KIND_FLOAT && llfi_bits_nan(t, x) && llfi_bits_nan(t, y);
+        bool nans = llfi_dtype_is_float(t) && llfi_bits_nan(t, x) && llfi_bits_nan(t, y);
         if (x != y && !nans) {
             *where = i;
             return false;
@@ -191,7 +191,7 @@ static llf_status run_small(checker *c, bench_session *s, void **buffer)
     uint32_t inputs = (uint32_t)c->small->inputs.count, outputs = (uint32_t)c->small->outputs.count;
     for (uint32_t i = 0; i < inputs + outputs; i++) {
         llf_id id = i < inputs ? c->small->inputs.at[i] : c->small->outputs.at[i - inputs];
-        if (llfi_node_at(c->small, id)->op == LLF_OP_INPUT && llfi_node_at(c->small, id)->scalar) {
+        if (llfi_node_is_scalar(llfi_node_at(c->small, id))) {
             buffer[i] = c->value[id];
             continue;
         }
@@ -238,7 +238,7 @@ static uint64_t bits_at(const checker *c, llf_id id, int64_t p)
 
 static bool within(llf_op op, llf_dtype t, uint64_t got, uint64_t want)
 {
-    if (llfi_dtypes[t].kind != LLFI_KIND_FLOAT)
+    if (!llfi_dtype_is_float(t))
         return got == want;
     if (llfi_bits_nan(t, got) || llfi_bits_nan(t, want))
         return llfi_bits_nan(t, got) && llfi_bits_nan(t, want);
@@ -284,8 +284,8 @@ static llf_status output_holds(checker *c, uint32_t output, const void *measured
         int64_t at = place_of(numel, count, p);
         LLF_TRY(d->ops->download(d, raw, (const char *)measured + (size_t)at * size, size));
         uint64_t got = llfi_bits_load(t.dtype, raw), want = bits_at(c, small, p);
-        bool nans = llfi_dtypes[t.dtype].kind == LLFI_KIND_FLOAT && llfi_bits_nan(t.dtype, got) &&
-                    llfi_bits_nan(t.dtype, want);
+        bool nans =
+            llfi_dtype_is_float(t.dtype) && llfi_bits_nan(t.dtype, got) && llfi_bits_nan(t.dtype, want);
         *holds = got == want || nans;
         if (!*holds)
             snprintf(c->v->why, sizeof c->v->why,
@@ -315,9 +315,8 @@ static llf_status measure_error(checker *c)
             uint64_t want =
                 llfi_bits_load(t.dtype, (char *)value[id] + (size_t)p * llfi_dtypes[t.dtype].bytes);
             uint64_t got = bits_at(c, id, p);
-            double err = llfi_dtypes[t.dtype].kind != LLFI_KIND_FLOAT
-                             ? got != want
-                             : (double)llfi_ulp_distance(t.dtype, got, want);
+            double err =
+                !llfi_dtype_is_float(t.dtype) ? got != want : (double)llfi_ulp_distance(t.dtype, got, want);
             c->v->max_err = err > c->v->max_err ? err : c->v->max_err;
         }
     }

@@ -44,9 +44,8 @@ static llf_id op3(list *l, llf_op o, llf_id a, llf_id b, llf_id c)
 static llf_id num(list *l, double value)
 {
     llf_id out = LLF_NONE;
-    uint64_t bits = llfi_dtypes[l->work].kind == LLFI_KIND_FLOAT
-                        ? llfi_bits_from_f64(l->work, value)
-                        : llfi_bits_from_i64(l->work, (int64_t)value);
+    uint64_t bits = llfi_dtype_is_float(l->work) ? llfi_bits_from_f64(l->work, value)
+                                                 : llfi_bits_from_i64(l->work, (int64_t)value);
     if (l->status == LLF_OK)
         l->status = llfi_rewrite_const(l->r, l->work, bits, &out);
     return out;
@@ -134,7 +133,7 @@ static llf_status expand(llfi_rewrite *r, llf_id old)
 {
     const llfi_node *n = &r->old[old];
     list l = {.r = r, .like = old, .own = llfi_type_at(r->g, n->type).dtype};
-    l.work = l.own == LLF_F16 || l.own == LLF_BF16 ? LLF_F32 : l.own;
+    l.work = llfi_dtype_is_float16(l.own) ? LLF_F32 : l.own;
     llf_id made = list_of((llf_op)n->op)(&l, r->map[n->arg[0]]);
     r->map[old] = made;
     return l.status;

@@ -11,7 +11,7 @@ llf_status llfi_pass_outputs(llfi_pass *p, llf_graph *g)
     size_t olds = g->nodes.count;
     for (size_t i = 0; i < g->outputs.count; i++) {
         llf_id id = g->outputs.at[i];
-        bool leaf = llfi_ops[llfi_node_at(g, id)->op].cls == LLFI_CLASS_LEAF;
+        bool leaf = llfi_node_is_leaf(llfi_node_at(g, id));
         if (!leaf && (id >= olds || !taken[id])) {
             if (id < olds)
                 taken[id] = true;
@@ -19,7 +19,7 @@ llf_status llfi_pass_outputs(llfi_pass *p, llf_graph *g)
         }
         llf_id copy = llfi_build(g, LLF_OP_COPY, &id, 0, UINT32_MAX, llfi_place_of(g, id));
         if (copy == LLF_NONE)
-            return p->cx->diag.pub.status ? p->cx->diag.pub.status : LLF_E_INTERNAL;
+            return g->poisoned;
         g->outputs.at[i] = copy;
     }
     return LLF_OK;

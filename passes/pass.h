@@ -6,12 +6,6 @@
 #include "ir/ir.h"
 #include "fuse/plan.h"
 
-/* Properties of a graph. */
-#define LLFI_P_TYPED 1u     /* every node has a type (true from building on) */
-#define LLFI_P_PRIMITIVE 2u /* no composites left */
-#define LLFI_P_OUTPUTS 4u   /* every output is an EW node of its own (no leaf, none twice) */
-#define LLFI_P_PLANNED 8u   /* the plan beside the graph covers it */
-
 typedef struct llfi_pass_info llfi_pass_info;
 /* Per-pipeline state handed to every pass. */
 typedef struct {

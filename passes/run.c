@@ -82,7 +82,6 @@ llf_status llfi_passes_run(llf_context *cx, llf_graph *g, const char *const *nam
         count = llfi_passes_count;
     llfi_arena scratch;
     llfi_arena_init(&scratch, &cx->mem);
-    g->props |= LLFI_P_TYPED; /* builders infer as they build */
     llf_status st = LLF_OK;
     for (size_t i = 0; i < count && st == LLF_OK; i++) {
         const llfi_pass_info *pi = names ? find(names[i]) : &llfi_passes[i];

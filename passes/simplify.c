@@ -43,8 +43,7 @@ static bool literal(const want *w, uint32_t k, double real, int64_t integer)
     if (n->op != LLF_OP_CONST)
         return false;
     llf_dtype d = llfi_dtype_of(w->g, w->arg[k]);
-    uint64_t bits =
-        llfi_dtypes[d].kind == LLFI_KIND_FLOAT ? llfi_bits_from_f64(d, real) : llfi_bits_from_i64(d, integer);
+    uint64_t bits = llfi_dtype_is_float(d) ? llfi_bits_from_f64(d, real) : llfi_bits_from_i64(d, integer);
     return n->attr == bits;
 }
 

@@ -9,12 +9,6 @@ static int64_t element(const llf_graph *g, llf_id id)
     return t.rank ? (int64_t)llfi_dtypes[t.dtype].bytes : 0;
 }
 
-static bool buffered(const llf_graph *g, llf_id id)
-{
-    const llfi_node *n = llfi_node_at(g, id);
-    return n->op != LLF_OP_CONST && !(n->op == LLF_OP_INPUT && n->scalar);
-}
-
 int64_t llfi_cost_saved(const llfi_fuse_view *v, llf_id a, llf_id b)
 {
     const llfi_node *na = llfi_node_at(v->g, a), *nb = llfi_node_at(v->g, b);
@@ -30,7 +24,7 @@ int64_t llfi_cost_saved(const llfi_fuse_view *v, llf_id a, llf_id b)
             continue;
         if (p == a) /* the read, and the write where nobody else wants it */
             saved += element(v->g, a) * (v->users[a] == 1 && !v->output[a] ? 2 : 1);
-        else if (shared && buffered(v->g, p))
+        else if (shared && llfi_node_is_buffered(llfi_node_at(v->g, p)))
             saved += element(v->g, p);
     }
     return saved;
@@ -101,7 +95,7 @@ llf_status llfi_kernel_reads(const llf_graph *g, const llfi_plan *p, uint32_t ke
     for (uint32_t m = 0; m < k->members; m++) {
         const llfi_node *node = llfi_node_at(g, k->member[m]);
         for (uint32_t a = 0; a < node->arity; a++)
-            if (buffered(g, node->arg[a]) && !is_member(k, node->arg[a]))
+            if (llfi_node_is_buffered(llfi_node_at(g, node->arg[a])) && !is_member(k, node->arg[a]))
                 all[n++] = node->arg[a];
     }
     sort_ids(all, n);
@@ -141,7 +135,7 @@ int64_t llfi_graph_bytes_min(const llf_graph *g, const int64_t *symbol)
 {
     int64_t bytes = 0;
     for (size_t i = 0; i < g->inputs.count; i++)
-        if (buffered(g, g->inputs.at[i]))
+        if (llfi_node_is_buffered(llfi_node_at(g, g->inputs.at[i])))
             bytes = add(bytes, bytes_of(g, g->inputs.at[i], symbol));
     for (size_t i = 0; i < g->outputs.count; i++)
         bytes = add(bytes, bytes_of(g, g->outputs.at[i], symbol));

@@ -66,8 +66,7 @@ static llf_status prepare(explain *x)
         x->view.output[x->g->outputs.at[i]] = true;
     for (size_t i = 0; i < x->g->nodes.count; i++) {
         const llfi_node *node = &x->g->nodes.at[i];
-        x->view.role[i] =
-            (uint8_t)(llfi_ops[node->op].cls == LLFI_CLASS_LEAF ? LLFI_ROLE_LEAF : LLFI_ROLE_OWN);
+        x->view.role[i] = (uint8_t)(llfi_node_is_leaf(node) ? LLFI_ROLE_LEAF : LLFI_ROLE_OWN);
         for (uint32_t a = 0; a < node->arity; a++)
             x->view.users[node->arg[a]]++;
     }
@@ -108,7 +107,7 @@ static llfi_fuse_size both(explain *x, uint32_t a, uint32_t b)
             const llfi_node *n = llfi_node_at(x->g, x->p->kernel[pair[i]].member[m]);
             for (uint32_t k = 0; k < n->arity; k++) {
                 const llfi_node *q = llfi_node_at(x->g, n->arg[k]);
-                s.scalars += q->op == LLF_OP_INPUT && q->scalar && fresh(x, n->arg[k]);
+                s.scalars += llfi_node_is_scalar(q) && fresh(x, n->arg[k]);
             }
         }
     return s;

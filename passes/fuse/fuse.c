@@ -63,7 +63,7 @@ static llf_status find_recomputed(search *s)
         for (size_t i = 0; i < s->groups.want.count; i++) {
             llf_id w = s->groups.want.at[i].id;
             bool inside = s->view.role[w] == LLFI_ROLE_RECOMPUTE;
-            bool scalar = llfi_node_at(g, w)->op == LLF_OP_INPUT && llfi_node_at(g, w)->scalar;
+            bool scalar = llfi_node_is_scalar(llfi_node_at(g, w));
             size.nodes += inside;
             size.cost += inside ? llfi_legal_cost(g, w) : 0;
             size.scalars += scalar;
@@ -93,7 +93,7 @@ static llf_status look(search *s)
     for (size_t i = n; i-- > 0;) {
         const llfi_node *node = &g->nodes.at[i];
         s->reader[i] = LLF_NONE;
-        if (llfi_ops[node->op].cls == LLFI_CLASS_LEAF)
+        if (llfi_node_is_leaf(node))
             s->view.role[i] = LLFI_ROLE_LEAF;
         else if (s->view.output[i] || s->view.users[i])
             s->view.role[i] = LLFI_ROLE_OWN;

@@ -47,11 +47,8 @@ llfi_fuse_why llfi_legal_size(const llfi_fuse_options *, const llfi_fuse_size *)
 llfi_fuse_why llfi_legal_level(uint32_t level, uint32_t need, uint32_t consumer);
 /* May a rank-0 expression of this size be recomputed rather than stored? */
 bool llfi_legal_recompute(const llfi_fuse_options *, const llfi_fuse_size *);
-/* Estimated instructions per element of one node: a cap, so it is the schedule's estimate, not cost.c's. */
+/* Estimated instructions per element of one node: a cap, so it is ir's estimate, not cost.c's. */
 uint32_t llfi_legal_cost(const llf_graph *, llf_id);
-/* Argument bytes: one 8-byte slot a buffer or scalar and two for the extent. */
-uint64_t llfi_legal_param_bytes(const llfi_fuse_size *);
-
 /* ---- cost.c, for heuristics and logs: bytes per element that having `b` beside `a` saves */
 int64_t llfi_cost_saved(const llfi_fuse_view *, llf_id a, llf_id b);
 

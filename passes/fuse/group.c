@@ -125,7 +125,7 @@ static void weigh(const llfi_groups *gs, llf_id id, bool add, llfi_fuse_size *s)
         uint64_t cost = llfi_legal_cost(gs->view->g, id);
         s->nodes += one;
         s->cost = add ? s->cost + cost : s->cost - cost;
-    } else if (n->op == LLF_OP_INPUT && n->scalar) {
+    } else if (llfi_node_is_scalar(n)) {
         s->scalars += one;
     } else {
         s->reads += one;

@@ -2,7 +2,6 @@
  * at a heuristic. The demand limit (2 x members + leaves + 32) needs no check of its own while every index
  * map is the identity or rank 0: then a kernel has one demand per member and leaf. */
 #include "fuse/fuse.h"
-#include "schedule/schedule.h"
 
 static const struct {
     const char *code, *text;
@@ -24,8 +23,7 @@ const char *llfi_why_text(llfi_fuse_why w)
 
 bool llfi_legal_space(const llf_graph *g, llf_id a, llf_id b)
 {
-    llfi_type ta = llfi_type_of(g, a), tb = llfi_type_of(g, b);
-    return ta.rank == tb.rank && (ta.rank == 0 || !memcmp(ta.dim, tb.dim, ta.rank * sizeof *ta.dim));
+    return llfi_type_same_dims(llfi_type_of(g, a), llfi_type_of(g, b));
 }
 
 uint32_t llfi_legal_cost(const llf_graph *g, llf_id id)
@@ -33,7 +31,8 @@ uint32_t llfi_legal_cost(const llf_graph *g, llf_id id)
     return llfi_op_cost((llf_op)llfi_node_at(g, id)->op, llfi_dtype_of(g, id));
 }
 
-uint64_t llfi_legal_param_bytes(const llfi_fuse_size *s)
+/* Argument bytes: one 8-byte slot a buffer or scalar and two for the extent. */
+static uint64_t param_bytes(const llfi_fuse_size *s)
 {
     return 8 * ((uint64_t)s->reads + s->stores + s->scalars) + 16;
 }
@@ -44,7 +43,7 @@ llfi_fuse_why llfi_legal_size(const llfi_fuse_options *o, const llfi_fuse_size *
         return LLFI_WHY_NODES;
     if ((int64_t)s->reads + s->stores > o->params.max_kernel_buffers)
         return LLFI_WHY_BUFFERS;
-    if (llfi_legal_param_bytes(s) > o->param_bytes)
+    if (param_bytes(s) > o->param_bytes)
         return LLFI_WHY_PARAMS;
     if (s->cost > (uint64_t)o->params.max_kernel_cost)
         return LLFI_WHY_COST;
@@ -60,6 +59,6 @@ llfi_fuse_why llfi_legal_level(uint32_t level, uint32_t need, uint32_t consumer)
 bool llfi_legal_recompute(const llfi_fuse_options *o, const llfi_fuse_size *s)
 {
     return s->nodes <= o->params.recompute_scalar_nodes && s->nodes <= o->params.max_kernel_nodes / 4 &&
-           s->reads <= o->params.max_kernel_buffers / 4 && llfi_legal_param_bytes(s) <= o->param_bytes / 4 &&
+           s->reads <= o->params.max_kernel_buffers / 4 && param_bytes(s) <= o->param_bytes / 4 &&
            s->cost <= (uint64_t)o->params.max_kernel_cost / 4;
 }

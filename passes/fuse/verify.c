@@ -15,7 +15,7 @@ typedef struct {
 
 static bool leaf(const check *c, llf_id id)
 {
-    return llfi_ops[llfi_node_at(c->g, id)->op].cls == LLFI_CLASS_LEAF;
+    return llfi_node_is_leaf(llfi_node_at(c->g, id));
 }
 
 static llf_status ids(const check *c, uint32_t k, const llf_id *id, uint32_t n, const char *what)
@@ -32,12 +32,6 @@ static llf_status ids(const check *c, uint32_t k, const llf_id *id, uint32_t n, 
     return LLF_OK;
 }
 
-static bool same_dims(const llf_graph *g, uint32_t a, uint32_t b)
-{
-    llfi_type ta = llfi_type_at(g, a), tb = llfi_type_at(g, b);
-    return ta.rank == tb.rank && (ta.rank == 0 || !memcmp(ta.dim, tb.dim, ta.rank * sizeof *ta.dim));
-}
-
 static llf_status members(check *c, uint32_t k)
 {
     const llfi_kernel *kn = &c->p->kernel[k];
@@ -50,7 +44,8 @@ static llf_status members(check *c, uint32_t k)
         c->inside[id] = k + 1;
         if (!c->first[id])
             c->first[id] = k + 1;
-        if (llfi_type_of(c->g, id).rank && !same_dims(c->g, llfi_node_at(c->g, id)->type, kn->space))
+        if (llfi_type_of(c->g, id).rank &&
+            !llfi_type_same_dims(llfi_type_of(c->g, id), llfi_type_at(c->g, kn->space)))
             return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u: node %u has another iteration space", k, id);
     }
     return LLF_OK;
@@ -65,7 +60,7 @@ static llf_status stores(check *c, uint32_t k)
             return llfi_fail(
                 c->diag, LLF_E_PLAN,
                 "node %u must be stored once, by the lowest-numbered kernel that has it, not by k%u", id, k);
-        if (!same_dims(c->g, llfi_node_at(c->g, id)->type, kn->space))
+        if (!llfi_type_same_dims(llfi_type_of(c->g, id), llfi_type_at(c->g, kn->space)))
             return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u stores node %u of another space", k, id);
         c->stored[id] = k + 1;
     }
@@ -122,7 +117,7 @@ static llf_status caps(check *c, uint32_t k, llfi_arena *arena)
         const llfi_node *n = llfi_node_at(c->g, kn->member[i]);
         for (uint32_t a = 0; a < n->arity; a++) {
             const llfi_node *p = llfi_node_at(c->g, n->arg[a]);
-            if (p->op == LLF_OP_INPUT && p->scalar && c->inside[n->arg[a]] != k + 1) {
+            if (llfi_node_is_scalar(p) && c->inside[n->arg[a]] != k + 1) {
                 c->inside[n->arg[a]] = k + 1;
                 scalars++;
             }

@@ -1,5 +1,5 @@
-/* cuda.h: the CUDA driver, opened at run time through one table. Nothing outside src/cuda, src/runtime and
- * bench includes this. */
+/* cuda.h: the CUDA driver, opened at run time through one table. Only src/runtime/cuda, bench
+ * and, for the device that a target text leaves open, src/target/nvptx/arch.c include this. */
 #ifndef LLFI_CUDA_H
 #define LLFI_CUDA_H
 

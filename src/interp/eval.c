@@ -12,11 +12,6 @@
 
 #include <math.h>
 
-static bool is_float(llf_dtype dtype)
-{
-    return llfi_dtypes[dtype].kind == LLFI_KIND_FLOAT;
-}
-
 static uint64_t of_f64(llf_dtype dtype, double x)
 {
     return llfi_bits_from_f64(dtype, x);
@@ -84,9 +79,9 @@ static double odd_of_i64(int64_t x)
 
 uint64_t llfi_eval_CAST(llf_dtype from, llf_dtype to, const uint64_t *arg)
 {
-    if (is_float(from)) {
+    if (llfi_dtype_is_float(from)) {
         double x = f64_arg(from, arg[0]);
-        if (is_float(to))
+        if (llfi_dtype_is_float(to))
             return of_f64(to, x);
         if (to == LLF_BOOL)
             return x != 0; /* true for NaN */
@@ -95,7 +90,7 @@ uint64_t llfi_eval_CAST(llf_dtype from, llf_dtype to, const uint64_t *arg)
     int64_t x = llfi_bits_to_i64(from, arg[0]);
     if (to == LLF_F64)
         return of_f64(to, (double)x);
-    if (is_float(to))
+    if (llfi_dtype_is_float(to))
         return of_f64(to, odd_of_i64(x));
     return llfi_bits_from_i64(to, x);
 }
@@ -104,21 +99,21 @@ uint64_t llfi_eval_CAST(llf_dtype from, llf_dtype to, const uint64_t *arg)
 
 uint64_t llfi_eval_ADD(llf_dtype from, llf_dtype to, const uint64_t *arg)
 {
-    if (is_float(from))
+    if (llfi_dtype_is_float(from))
         return of_f64(to, f64_arg(from, arg[0]) + f64_arg(from, arg[1]));
     return of_u64(to, u64_arg(from, arg[0]) + u64_arg(from, arg[1]));
 }
 
 uint64_t llfi_eval_SUB(llf_dtype from, llf_dtype to, const uint64_t *arg)
 {
-    if (is_float(from))
+    if (llfi_dtype_is_float(from))
         return of_f64(to, f64_arg(from, arg[0]) - f64_arg(from, arg[1]));
     return of_u64(to, u64_arg(from, arg[0]) - u64_arg(from, arg[1]));
 }
 
 uint64_t llfi_eval_MUL(llf_dtype from, llf_dtype to, const uint64_t *arg)
 {
-    if (is_float(from))
+    if (llfi_dtype_is_float(from))
         return of_f64(to, f64_arg(from, arg[0]) * f64_arg(from, arg[1]));
     return of_u64(to, u64_arg(from, arg[0]) * u64_arg(from, arg[1]));
 }
@@ -135,14 +130,14 @@ uint64_t llfi_eval_SQRT(llf_dtype from, llf_dtype to, const uint64_t *arg)
 
 uint64_t llfi_eval_NEG(llf_dtype from, llf_dtype to, const uint64_t *arg)
 {
-    if (is_float(from))
+    if (llfi_dtype_is_float(from))
         return arg[0] ^ sign_bit(from);
     return of_u64(to, 0 - u64_arg(from, arg[0]));
 }
 
 uint64_t llfi_eval_ABS(llf_dtype from, llf_dtype to, const uint64_t *arg)
 {
-    if (is_float(from))
+    if (llfi_dtype_is_float(from))
         return arg[0] & ~sign_bit(from);
     uint64_t x = u64_arg(from, arg[0]);
     return of_u64(to, x >> 63 ? 0 - x : x); /* u64_arg extends the sign of narrower integers */
@@ -176,7 +171,7 @@ uint64_t llfi_eval_FMA(llf_dtype from, llf_dtype to, const uint64_t *arg)
 /* -1, 0, 1; 2: unordered. */
 static int compare(llf_dtype dtype, uint64_t a, uint64_t b)
 {
-    if (is_float(dtype)) {
+    if (llfi_dtype_is_float(dtype)) {
         double x = f64_arg(dtype, a), y = f64_arg(dtype, b);
         return isnan(x) || isnan(y) ? 2 : (x > y) - (x < y);
     }
@@ -227,7 +222,7 @@ static uint64_t extreme(llf_dtype dtype, const uint64_t *arg, int sign)
     int order = compare(dtype, arg[0], arg[1]) * sign;
     if (order == 2 || order == -2)
         return llfi_bits_nan(dtype, arg[0]) ? arg[0] : arg[1];
-    if (order == 0 && is_float(dtype)) { /* differ in the sign of zero at most */
+    if (order == 0 && llfi_dtype_is_float(dtype)) { /* differ in the sign of zero at most */
         uint64_t both = arg[0] & arg[1], either = arg[0] | arg[1];
         return sign > 0 ? both : either;
     }
@@ -309,5 +304,5 @@ uint64_t llfi_ulp_bound(llf_op op, llf_dtype dtype)
            "composites have no bound of their own");
     if (llfi_ops[op].cls != LLFI_CLASS_EW || (llfi_ops[op].flags & LLF_F_EXACT))
         return 0;
-    return dtype == LLF_F16 || dtype == LLF_BF16 ? 1 : 2;
+    return llfi_dtype_is_float16(dtype) ? 1 : 2;
 }

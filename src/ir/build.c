@@ -259,7 +259,7 @@ llf_id llf_const(llf_graph *g, llf_dtype dtype, double value)
         return LLF_NONE;
     if ((uint32_t)dtype >= LLF_DTYPES)
         return poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_const: no dtype %u", (unsigned)dtype));
-    if (llfi_dtypes[dtype].kind == LLFI_KIND_FLOAT)
+    if (llfi_dtype_is_float(dtype))
         return llfi_build_const(g, dtype, llfi_bits_from_f64(dtype, value));
     if (!(value >= -0x1p53 && value <= 0x1p53) || value != (double)(int64_t)value)
         return const_range(g, dtype);
@@ -272,7 +272,7 @@ llf_id llf_const_int(llf_graph *g, llf_dtype dtype, int64_t value)
         return LLF_NONE;
     if ((uint32_t)dtype >= LLF_DTYPES)
         return poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_const_int: no dtype %u", (unsigned)dtype));
-    if (llfi_dtypes[dtype].kind == LLFI_KIND_FLOAT) {
+    if (llfi_dtype_is_float(dtype)) {
         /* Through text: an int64 does not fit a double, and the literal reader rounds once. */
         char text[32];
         uint64_t bits;

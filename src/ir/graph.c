@@ -2,8 +2,6 @@
  * Must not judge: inference is infer.c's, invariants are verify.c's. */
 #include "ir/ir.h"
 
-#define LLFI_P_TYPED_BIT 1u /* passes/pass.h LLFI_P_TYPED: true of every graph that build.c makes */
-
 bool llfi_name_valid(const char *text, size_t bytes)
 {
     if (bytes == 0 || bytes > LLFI_MAX_NAME)
@@ -183,7 +181,7 @@ static llf_graph *create(llf_context *cx)
     if (!g)
         return NULL;
     g->cx = cx;
-    g->props = LLFI_P_TYPED_BIT;
+    g->props = LLFI_P_TYPED;
     return g;
 }
 

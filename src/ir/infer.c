@@ -61,11 +61,6 @@ static llf_status check_dtypes(const llf_graph *g, llf_op op, const llf_id *arg,
     return LLF_OK;
 }
 
-static bool same_dims(llfi_type a, llfi_type b)
-{
-    return a.rank == b.rank && (a.rank == 0 || memcmp(a.dim, b.dim, a.rank * sizeof *a.dim) == 0);
-}
-
 llf_status llfi_infer_rule(const llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, llfi_place at,
                            llf_dtype *dtype, llf_id *like)
 {
@@ -77,7 +72,7 @@ llf_status llfi_infer_rule(const llf_graph *g, llf_op op, const llf_id *arg, uin
         llfi_type a = llfi_type_of(g, arg[shape]), b = llfi_type_of(g, arg[i]);
         if (a.rank == 0)
             shape = i;
-        else if (b.rank != 0 && !same_dims(a, b))
+        else if (b.rank != 0 && !llfi_type_same_dims(a, b))
             return llfi_fail_at(
                 &g->cx->diag, LLF_E_TYPE, at, o->name,
                 "%s: shape mismatch: operand %u is %s, operand %u is %s (equal dims or rank 0)", o->name,

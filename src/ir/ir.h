@@ -42,6 +42,14 @@ const char *llfi_attr_word_text(llfi_attr_id, uint64_t index, size_t *bytes);
 const char *llfi_attr_name(llfi_attr_id);  /* "approximate"; "" for NONE */
 const char *llfi_attr_legal(llfi_attr_id); /* its words, space-separated */
 bool llfi_set_has(llfi_set, llf_dtype);
+static inline bool llfi_dtype_is_float(llf_dtype dtype)
+{
+    return llfi_dtypes[dtype].kind == LLFI_KIND_FLOAT;
+}
+static inline bool llfi_dtype_is_float16(llf_dtype dtype) /* 16 bits of either format */
+{
+    return dtype == LLF_F16 || dtype == LLF_BF16;
+}
 bool llfi_name_valid(const char *text,
                      size_t bytes); /* letters, digits, '_', '.', '-'; 1 to LLFI_MAX_NAME bytes */
 
@@ -76,6 +84,12 @@ typedef struct {
     uint32_t text; /* into names: "k0,k2" without '!' */
 } llfi_label;
 
+/* Properties of a graph, which passes need, make and break (passes/passes.def). */
+#define LLFI_P_TYPED 1u     /* every node has a type (true from building on) */
+#define LLFI_P_PRIMITIVE 2u /* no composites left */
+#define LLFI_P_OUTPUTS 4u   /* every output is an EW node of its own (no leaf, none twice) */
+#define LLFI_P_PLANNED 8u   /* the plan beside the graph covers it */
+
 struct llf_graph {
     llf_context *cx;
     llfi_dims *dims;
@@ -91,7 +105,7 @@ struct llf_graph {
     LLFI_VEC(llfi_label) labels; /* `!k0` labels found in text, for plan import */
     LLFI_VEC(uint32_t)
     directives;          /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
-    uint32_t props;      /* LLFI_P_* (passes/pass.h) */
+    uint32_t props;      /* LLFI_P_* */
     llf_status poisoned; /* first builder failure; returned by llf_output and llf_compile */
 };
 
@@ -100,6 +114,19 @@ llf_graph *llfi_graph_clone(const llf_graph *, llf_context *); /* same ids; NULL
 static inline const llfi_node *llfi_node_at(const llf_graph *g, llf_id id)
 {
     return &g->nodes.at[id];
+}
+static inline bool llfi_node_is_leaf(const llfi_node *n) /* INPUT or CONST */
+{
+    return llfi_ops[n->op].cls == LLFI_CLASS_LEAF;
+}
+static inline bool llfi_node_is_scalar(const llfi_node *n) /* a host value in the argument block */
+{
+    return n->op == LLF_OP_INPUT && n->scalar;
+}
+static inline bool
+llfi_node_is_buffered(const llfi_node *n) /* in memory, where a kernel reads it and another made it */
+{
+    return n->op != LLF_OP_CONST && !llfi_node_is_scalar(n);
 }
 const char *llfi_name(const llf_graph *, uint32_t offset);
 uint32_t llfi_name_add(llf_graph *, const char *text, size_t bytes); /* UINT32_MAX: out of memory */
@@ -111,6 +138,10 @@ static inline llfi_type llfi_type_of(const llf_graph *g, llf_id id)
 static inline llf_dtype llfi_dtype_of(const llf_graph *g, llf_id id)
 {
     return llfi_type_of(g, id).dtype;
+}
+static inline bool llfi_type_same_dims(llfi_type a, llfi_type b)
+{
+    return a.rank == b.rank && (a.rank == 0 || memcmp(a.dim, b.dim, a.rank * sizeof *a.dim) == 0);
 }
 uint32_t llfi_type_make(llf_graph *, llf_dtype, uint32_t rank,
                         const llfi_dim *); /* UINT32_MAX: out of memory */
@@ -134,6 +165,8 @@ llf_status llfi_infer(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llf
 /* The rule alone, which makes no type: the result has `dtype` and the dims of operand `like`. */
 llf_status llfi_infer_rule(const llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place,
                            llf_dtype *dtype, llf_id *like);
+/* op_cost.c: estimated instructions of one evaluation in a dtype; functions are dear. */
+uint32_t llfi_op_cost(llf_op, llf_dtype);
 /* build.c: appends a node after inference. `origin` UINT32_MAX: a new origin for non-leaf ops. LLF_NONE on
  * failure (diagnostic set in the graph's context, graph poisoned). */
 llf_id llfi_build(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, uint32_t origin, llfi_place);

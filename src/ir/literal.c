@@ -399,7 +399,7 @@ llf_status llfi_literal_parse(llfi_diag *d, llfi_place at, llf_dtype dtype, cons
     }
     bool negative = p < end && *p == '-';
     const char *body = p + (p < end && (*p == '-' || *p == '+'));
-    if (llfi_dtypes[dtype].kind == LLFI_KIND_FLOAT) {
+    if (llfi_dtype_is_float(dtype)) {
         if (parse_float(dtype, body, end, negative, bits))
             return LLF_OK;
         return llfi_fail_at(d, LLF_E_PARSE, at, NULL, "literal '%.*s%s' is no %s number", cut, p, dots, name);

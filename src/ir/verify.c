@@ -68,8 +68,7 @@ static llf_status check_op(const llf_graph *g, llf_id id, const llfi_node *n)
     llf_id like;
     LLF_TRY(llfi_infer_rule(g, (llf_op)n->op, n->arg, n->attr, llfi_place_of(g, id), &dtype, &like));
     llfi_type is = llfi_type_at(g, n->type), want = llfi_type_of(g, like);
-    if (is.dtype != dtype || is.rank != want.rank ||
-        (is.rank && memcmp(is.dim, want.dim, is.rank * sizeof *is.dim) != 0))
+    if (is.dtype != dtype || !llfi_type_same_dims(is, want))
         return bad(g, id, "its type is not what its operands give");
     return LLF_OK;
 }
@@ -89,7 +88,7 @@ static llf_status check_node(const llf_graph *g, llf_id id)
         if (n->arg[i] >= id)
             return bad(g, id, "an operand does not stand before it");
     }
-    return llfi_ops[n->op].cls == LLFI_CLASS_LEAF ? check_leaf(g, id, n) : check_op(g, id, n);
+    return llfi_node_is_leaf(n) ? check_leaf(g, id, n) : check_op(g, id, n);
 }
 
 /* Every INPUT node stands in the signature exactly once. */

@@ -28,11 +28,6 @@ typedef struct {
     uint32_t orders, leafs;
 } walk;
 
-static bool is_leaf_op(const llfi_node *n)
-{
-    return n->op == LLF_OP_INPUT || n->op == LLF_OP_CONST;
-}
-
 static uint32_t find(const walk *w, llf_id node)
 {
     uint64_t hash = llfi_hash_u64(0, node);
@@ -59,7 +54,7 @@ static llf_status collect(walk *w)
     for (uint32_t i = 0; i < k->members; i++) {
         if (find(w, k->member[i]) != UINT32_MAX)
             return LLF_E_INTERNAL; /* a member twice */
-        LLF_TRY(add(w, k->member[i], is_leaf_op(llfi_node_at(w->g, k->member[i]))));
+        LLF_TRY(add(w, k->member[i], llfi_node_is_leaf(llfi_node_at(w->g, k->member[i]))));
     }
     for (uint32_t i = 0; i < k->members; i++) {
         const llfi_node *n = llfi_node_at(w->g, k->member[i]);
@@ -101,7 +96,7 @@ static void visit(walk *w, uint32_t root, uint32_t *stack)
 static bool is_uniform(const walk *w, llf_id node)
 {
     const llfi_node *n = llfi_node_at(w->g, node);
-    if (n->op == LLF_OP_CONST || (n->op == LLF_OP_INPUT && n->scalar))
+    if (!llfi_node_is_buffered(n))
         return true;
     return w->space_rank > 0 && llfi_type_of(w->g, node).rank == 0;
 }
@@ -184,10 +179,10 @@ uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const l
     for (uint32_t i = 0; i < list->count; i++) {
         const llfi_demand *d = &list->at[i];
         const llfi_node *n = llfi_node_at(g, d->node);
-        unsigned kind = !d->leaf                             ? COMPUTED
-                        : n->op == LLF_OP_CONST              ? LITERAL
-                        : n->op == LLF_OP_INPUT && n->scalar ? SCALAR
-                                                             : BUFFER;
+        unsigned kind = !d->leaf                 ? COMPUTED
+                        : n->op == LLF_OP_CONST  ? LITERAL
+                        : llfi_node_is_scalar(n) ? SCALAR
+                                                 : BUFFER;
         h = llfi_hash_u64(h, kind);
         h = llfi_hash_u64(h, llfi_dtype_of(g, d->node));
         h = llfi_hash_u64(h, list->map[d->map].kind);

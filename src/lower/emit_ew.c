@@ -16,16 +16,6 @@ static llf_dtype operand_dtype(llfi_emit *e, llf_id id, uint32_t operand)
     return llfi_dtype_of(e->g, llfi_node_at(e->g, id)->arg[operand]);
 }
 
-static bool is_float(llf_dtype t)
-{
-    return llfi_dtypes[t].kind == LLFI_KIND_FLOAT;
-}
-
-static bool is_16(llf_dtype t)
-{
-    return t == LLF_F16 || t == LLF_BF16;
-}
-
 /* ---- arithmetic: f32 has 24 >= 2p+2 bits for both 16-bit formats, so + - * / sqrt in f32 and one more
  * rounding give the correctly rounded 16-bit result (Figueroa 1995) */
 
@@ -38,22 +28,22 @@ LLVMValueRef llfi_emit_COPY(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 LLVMValueRef llfi_emit_ADD(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
     llf_dtype t = dtype_of(e, id);
-    return is_float(t) ? llfi_emit_round(e, t, LLVMBuildFAdd(e->b, arg[0], arg[1], ""))
-                       : LLVMBuildAdd(e->b, arg[0], arg[1], "");
+    return llfi_dtype_is_float(t) ? llfi_emit_round(e, t, LLVMBuildFAdd(e->b, arg[0], arg[1], ""))
+                                  : LLVMBuildAdd(e->b, arg[0], arg[1], "");
 }
 
 LLVMValueRef llfi_emit_SUB(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
     llf_dtype t = dtype_of(e, id);
-    return is_float(t) ? llfi_emit_round(e, t, LLVMBuildFSub(e->b, arg[0], arg[1], ""))
-                       : LLVMBuildSub(e->b, arg[0], arg[1], "");
+    return llfi_dtype_is_float(t) ? llfi_emit_round(e, t, LLVMBuildFSub(e->b, arg[0], arg[1], ""))
+                                  : LLVMBuildSub(e->b, arg[0], arg[1], "");
 }
 
 LLVMValueRef llfi_emit_MUL(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
     llf_dtype t = dtype_of(e, id);
-    return is_float(t) ? llfi_emit_round(e, t, LLVMBuildFMul(e->b, arg[0], arg[1], ""))
-                       : LLVMBuildMul(e->b, arg[0], arg[1], "");
+    return llfi_dtype_is_float(t) ? llfi_emit_round(e, t, LLVMBuildFMul(e->b, arg[0], arg[1], ""))
+                                  : LLVMBuildMul(e->b, arg[0], arg[1], "");
 }
 
 LLVMValueRef llfi_emit_DIV(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
@@ -64,13 +54,14 @@ LLVMValueRef llfi_emit_DIV(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 
 LLVMValueRef llfi_emit_NEG(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
-    return is_float(dtype_of(e, id)) ? LLVMBuildFNeg(e->b, arg[0], "") : LLVMBuildNeg(e->b, arg[0], "");
+    return llfi_dtype_is_float(dtype_of(e, id)) ? LLVMBuildFNeg(e->b, arg[0], "")
+                                                : LLVMBuildNeg(e->b, arg[0], "");
 }
 
 LLVMValueRef llfi_emit_ABS(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
     LLVMTypeRef type = LLVMTypeOf(arg[0]);
-    if (is_float(dtype_of(e, id)))
+    if (llfi_dtype_is_float(dtype_of(e, id)))
         return llfi_emit_call(e, "llvm.fabs", type, (LLVMValueRef[]){arg[0]}, 1);
     LLVMValueRef keep_min = LLVMConstInt(e->i1, 0, 0); /* is_int_min_poison = false */
     return llfi_emit_call(e, "llvm.abs", type, (LLVMValueRef[]){arg[0], keep_min}, 2);
@@ -79,7 +70,7 @@ LLVMValueRef llfi_emit_ABS(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 static LLVMValueRef extremum(llfi_emit *e, llf_id id, const LLVMValueRef *arg, bool minimum)
 {
     llf_dtype t = dtype_of(e, id);
-    if (is_float(t))
+    if (llfi_dtype_is_float(t))
         return e->target->backend->lowering->maximum(e, t, minimum, arg[0], arg[1]);
     return llfi_emit_call(e, minimum ? "llvm.smin" : "llvm.smax", LLVMTypeOf(arg[0]),
                           (LLVMValueRef[]){arg[0], arg[1]}, 2);
@@ -98,7 +89,7 @@ LLVMValueRef llfi_emit_MINIMUM(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 LLVMValueRef llfi_emit_FMA(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
     llf_dtype t = dtype_of(e, id);
-    if (is_16(t)) /* the exact product and sum need more than f32 and a second rounding */
+    if (llfi_dtype_is_float16(t)) /* the exact product and sum need more than f32 and a second rounding */
         return e->target->backend->lowering->fma16(e, t, arg[0], arg[1], arg[2]);
     return llfi_emit_fma(e, arg[0], arg[1], arg[2]);
 }
@@ -116,8 +107,8 @@ LLVMValueRef llfi_emit_EQ(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
     llf_dtype t = operand_dtype(e, id, 0);
     if (t == LLF_BOOL)
         return LLVMBuildNot(e->b, LLVMBuildXor(e->b, arg[0], arg[1], ""), "");
-    return is_float(t) ? LLVMBuildFCmp(e->b, LLVMRealOEQ, arg[0], arg[1], "")
-                       : LLVMBuildICmp(e->b, LLVMIntEQ, arg[0], arg[1], "");
+    return llfi_dtype_is_float(t) ? LLVMBuildFCmp(e->b, LLVMRealOEQ, arg[0], arg[1], "")
+                                  : LLVMBuildICmp(e->b, LLVMIntEQ, arg[0], arg[1], "");
 }
 
 LLVMValueRef llfi_emit_NE(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
@@ -125,8 +116,8 @@ LLVMValueRef llfi_emit_NE(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
     llf_dtype t = operand_dtype(e, id, 0);
     if (t == LLF_BOOL)
         return LLVMBuildXor(e->b, arg[0], arg[1], "");
-    return is_float(t) ? LLVMBuildFCmp(e->b, LLVMRealUNE, arg[0], arg[1], "")
-                       : LLVMBuildICmp(e->b, LLVMIntNE, arg[0], arg[1], "");
+    return llfi_dtype_is_float(t) ? LLVMBuildFCmp(e->b, LLVMRealUNE, arg[0], arg[1], "")
+                                  : LLVMBuildICmp(e->b, LLVMIntNE, arg[0], arg[1], "");
 }
 
 /* a < b or a <= b */
@@ -136,8 +127,8 @@ static LLVMValueRef less(llfi_emit *e, llf_dtype t, bool or_equal, LLVMValueRef 
         LLVMValueRef not_a = LLVMBuildNot(e->b, a, "");
         return or_equal ? LLVMBuildOr(e->b, not_a, b, "") : LLVMBuildAnd(e->b, not_a, b, "");
     }
-    return is_float(t) ? LLVMBuildFCmp(e->b, or_equal ? LLVMRealOLE : LLVMRealOLT, a, b, "")
-                       : LLVMBuildICmp(e->b, or_equal ? LLVMIntSLE : LLVMIntSLT, a, b, "");
+    return llfi_dtype_is_float(t) ? LLVMBuildFCmp(e->b, or_equal ? LLVMRealOLE : LLVMRealOLT, a, b, "")
+                                  : LLVMBuildICmp(e->b, or_equal ? LLVMIntSLE : LLVMIntSLT, a, b, "");
 }
 
 LLVMValueRef llfi_emit_LT(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
@@ -188,9 +179,9 @@ static LLVMValueRef i64_to_16(llfi_emit *e, llf_dtype to, LLVMValueRef x)
 static LLVMValueRef cast_int(llfi_emit *e, llf_dtype from, llf_dtype to, LLVMValueRef x)
 {
     LLVMTypeRef type = llfi_emit_reg_type(e, to, e->width);
-    if (!is_float(to))
+    if (!llfi_dtype_is_float(to))
         return from == LLF_I32 ? LLVMBuildSExt(e->b, x, type, "") : LLVMBuildTrunc(e->b, x, type, "");
-    if (!is_16(to))
+    if (!llfi_dtype_is_float16(to))
         return LLVMBuildSIToFP(e->b, x, type, "");
     if (from == LLF_I64)
         return i64_to_16(e, to, x);
@@ -215,9 +206,9 @@ static LLVMValueRef float_to_int(llfi_emit *e, llf_dtype to, LLVMValueRef x)
 static LLVMValueRef cast_float(llfi_emit *e, llf_dtype from, llf_dtype to, LLVMValueRef x)
 {
     LLVMTypeRef type = llfi_emit_reg_type(e, to, e->width);
-    if (!is_float(to))
+    if (!llfi_dtype_is_float(to))
         return float_to_int(e, to, x);
-    if (is_16(to))
+    if (llfi_dtype_is_float16(to))
         return llfi_emit_round(e, to, x); /* from f64 or f32 register form, one rounding */
     if (from == LLF_F64)
         return LLVMBuildFPTrunc(e->b, x, type, "");
@@ -232,16 +223,16 @@ LLVMValueRef llfi_emit_CAST(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
         return x;
     if (to == LLF_BOOL) {
         LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(x));
-        return is_float(from) ? LLVMBuildFCmp(e->b, LLVMRealUNE, x, zero, "")
-                              : LLVMBuildICmp(e->b, LLVMIntNE, x, zero, "");
+        return llfi_dtype_is_float(from) ? LLVMBuildFCmp(e->b, LLVMRealUNE, x, zero, "")
+                                         : LLVMBuildICmp(e->b, LLVMIntNE, x, zero, "");
     }
     if (from == LLF_BOOL) { /* never sitofp: true would be -1, or wrong (SEMANTICS B18) */
-        if (!is_float(to))
+        if (!llfi_dtype_is_float(to))
             return LLVMBuildZExt(e->b, x, llfi_emit_reg_type(e, to, e->width), "");
         LLVMValueRef one = to == LLF_F64 ? llfi_emit_f64c(e, 1) : llfi_emit_f32c(e, 1);
         return LLVMBuildSelect(e->b, x, one, LLVMConstNull(LLVMTypeOf(one)), "");
     }
-    return is_float(from) ? cast_float(e, from, to, x) : cast_int(e, from, to, x);
+    return llfi_dtype_is_float(from) ? cast_float(e, from, to, x) : cast_int(e, from, to, x);
 }
 
 /* ---- functions: how is the target's business, rounding to 16 bits is ours */

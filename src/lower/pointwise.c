@@ -5,7 +5,7 @@
 static bool same_shape(const llf_graph *g, llf_id node, llfi_type space, llfi_why *why)
 {
     llfi_type t = llfi_type_of(g, node);
-    if (t.rank == 0 || (t.rank == space.rank && !memcmp(t.dim, space.dim, t.rank * sizeof *t.dim)))
+    if (t.rank == 0 || llfi_type_same_dims(t, space))
         return true;
     snprintf(why->text, sizeof why->text, "node %u has another shape than the kernel", node);
     return false;
@@ -52,7 +52,7 @@ static void add_arguments(llfi_schedule *s, const llf_graph *g, const llfi_kerne
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const llfi_node *n = llfi_node_at(g, list->at[i].node);
-        if (list->at[i].leaf && n->op != LLF_OP_CONST && !(n->op == LLF_OP_INPUT && n->scalar))
+        if (list->at[i].leaf && llfi_node_is_buffered(n))
             add_buffer(s, g, list->at[i].node, false, list->at[i].scope == 1, sums);
     }
     for (uint32_t i = 0; i < k->stores; i++) {
@@ -62,7 +62,7 @@ static void add_arguments(llfi_schedule *s, const llf_graph *g, const llfi_kerne
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const llfi_node *n = llfi_node_at(g, list->at[i].node);
-        if (list->at[i].leaf && n->op == LLF_OP_INPUT && n->scalar)
+        if (list->at[i].leaf && llfi_node_is_scalar(n))
             s->arg[s->args++] = (llfi_arg){.kind = LLFI_ARG_SCALAR,
                                            .dtype = llfi_dtype_of(g, list->at[i].node),
                                            .ref = list->at[i].node};

@@ -60,7 +60,7 @@ static llf_status load(llfi_site *s, const llfi_demand *d, const llfi_tile *tile
         *out = llfi_emit_literal(e, dtype, n->attr);
         return e->status;
     }
-    bool scalar = n->op == LLF_OP_INPUT && n->scalar;
+    bool scalar = llfi_node_is_scalar(n);
     LLVMValueRef value = argument(s, scalar ? LLFI_ARG_SCALAR : LLFI_ARG_BUFFER, d->node);
     if (!value)
         return llfi_fail(e->diag, LLF_E_INTERNAL, "kernel %s has no argument for node %u", s->name, d->node);

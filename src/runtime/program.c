@@ -41,11 +41,6 @@ void llf_program_destroy(llf_program *p)
     llfi_free(&mem, p, sizeof *p);
 }
 
-static bool same_dims(llfi_type a, llfi_type b)
-{
-    return a.rank == b.rank && (a.rank == 0 || memcmp(a.dim, b.dim, a.rank * sizeof *a.dim) == 0);
-}
-
 bool llfi_program_inplace(const llf_program *p, uint32_t input, uint32_t output)
 {
     uint32_t end = p->read_end[input], by = p->stored_by[output];
@@ -58,8 +53,8 @@ bool llfi_program_inplace(const llf_program *p, uint32_t input, uint32_t output)
     const llfi_kernel *k = &p->plan.kernel[by];
     llfi_type in = llfi_type_of(p->graph, p->graph->inputs.at[input]);
     llfi_type out = llfi_type_of(p->graph, p->graph->outputs.at[output]);
-    return k->parts <= 1 && llf_dtype_size(in.dtype) == llf_dtype_size(out.dtype) && same_dims(in, out) &&
-           same_dims(out, llfi_type_at(p->graph, k->space));
+    return k->parts <= 1 && llf_dtype_size(in.dtype) == llf_dtype_size(out.dtype) &&
+           llfi_type_same_dims(in, out) && llfi_type_same_dims(out, llfi_type_at(p->graph, k->space));
 }
 
 /* Text of exactly its length, as llf_text_free expects. */

@@ -197,7 +197,7 @@ static void show(check *c, const char *what, llf_dtype dtype, uint64_t bits)
 {
     llfi_str_printf(c->report, "  %-9s %s %0*" PRIx64 " = ", what, llf_dtype_name(dtype),
                     (int)(2 * llf_dtype_size(dtype)), bits);
-    if (llfi_dtypes[dtype].kind == LLFI_KIND_FLOAT)
+    if (llfi_dtype_is_float(dtype))
         llfi_str_printf(c->report, "%.17g\n", llfi_bits_to_f64(dtype, bits));
     else
         llfi_str_printf(c->report, "%" PRId64 "\n", llfi_bits_to_i64(dtype, bits));

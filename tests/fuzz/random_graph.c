@@ -189,8 +189,8 @@ static llf_id literal(maker *m, llf_dtype dtype)
     uint64_t bits = value(m->r, dtype, rg_below(m->r, 3), 40);
     double plain = neutral[rg_below(m->r, LLFI_COUNT(neutral))];
     if (rg_chance(m->r, 50))
-        bits = llfi_dtypes[dtype].kind == LLFI_KIND_FLOAT ? llfi_bits_from_f64(dtype, plain)
-                                                          : llfi_bits_from_i64(dtype, (int64_t)plain);
+        bits = llfi_dtype_is_float(dtype) ? llfi_bits_from_f64(dtype, plain)
+                                          : llfi_bits_from_i64(dtype, (int64_t)plain);
     if (llfi_bits_nan(dtype, bits)) /* text knows one NaN */
         bits = llfi_bits_from_f64(dtype, (double)__builtin_nanf(""));
     return llfi_build_const(m->g, dtype, bits);

@@ -102,7 +102,7 @@ static void test_data(void **state)
             rg_fill(&r, dtype, 100, data);
             for (size_t at = 0; at < 100; at++) {
                 uint64_t bits = llfi_bits_load(dtype, data + at * llf_dtype_size(dtype));
-                if (llfi_dtypes[d].kind != LLFI_KIND_FLOAT) {
+                if (!llfi_dtype_is_float(d)) {
                     int64_t v = llfi_bits_to_i64(dtype, bits);
                     least += v == (dtype == LLF_I64 ? INT64_MIN : dtype == LLF_I32 ? INT32_MIN : 0);
                     most += v == (dtype == LLF_I64 ? INT64_MAX : dtype == LLF_I32 ? INT32_MAX : 1);
@@ -118,7 +118,7 @@ static void test_data(void **state)
                 subnormal += magnitude && !(magnitude >> fraction);
             }
         }
-        if (llfi_dtypes[d].kind == LLFI_KIND_FLOAT)
+        if (llfi_dtype_is_float(d))
             assert_true(nan > 50 && inf > 50 && minus_zero > 50 && subnormal > 50);
         else
             assert_true(least > 50 && most > 50);

@@ -151,7 +151,7 @@ static void compare(runner *r, const char *who)
             size_t at = (size_t)i * llf_dtype_size(d);
             uint64_t want = llfi_bits_load(d, (const char *)r->want[o].data + at);
             uint64_t got = llfi_bits_load(d, (const char *)r->got[o] + at);
-            bool real = llfi_dtypes[d].kind == LLFI_KIND_FLOAT;
+            bool real = llfi_dtype_is_float(d);
             bool same = want == got || (real && llfi_bits_nan(d, want) && llfi_bits_nan(d, got));
             if (!same && !(real && r->tol && llfi_ulp_distance(d, want, got) <= r->tol)) {
                 llfi_str s;

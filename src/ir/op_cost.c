@@ -1,0 +1,48 @@
+/* op_cost.c: what one evaluation of an op costs, about: the estimate that legality caps and schedules share.
+ * Must not know a target. */
+#include "ir/ir.h"
+
+/* One evaluation in f32, in instructions of a GPU or of a vector unit per element; functions as their usual
+ * polynomials cost. Deliberately coarse: it only orders kernels and bounds code size. */
+static uint32_t cost_f32(llf_op op)
+{
+    switch (op) {
+    case LLF_OP_INPUT:
+    case LLF_OP_CONST:
+    case LLF_OP_COPY: return 0;
+    case LLF_OP_CAST: return 2;
+    case LLF_OP_DIV: return 10;
+    case LLF_OP_SQRT: return 8;
+    case LLF_OP_RSQRT: return 4;
+    case LLF_OP_EXP: return 6;
+    case LLF_OP_EXP2: return 4;
+    case LLF_OP_LOG: return 12;
+    case LLF_OP_LOG1P: return 20;
+    case LLF_OP_TANH: return 20;
+    case LLF_OP_SIN:
+    case LLF_OP_COS: return 40;
+    case LLF_OP_ERF: return 30;
+    case LLF_OP_RELU: return 2;
+    case LLF_OP_SIGMOID:
+    case LLF_OP_SILU: return 20;
+    case LLF_OP_GELU: return 40;
+    case LLF_OP_SOFTPLUS: return 30;
+    default: return 1;
+    }
+}
+
+uint32_t llfi_op_cost(llf_op op, llf_dtype dtype)
+{
+    uint32_t cost = cost_f32(op);
+    if (dtype == LLF_F64 && cost >= 4) /* no special-function unit, long polynomials */
+        return cost < 20 ? 60 : 3 * cost;
+    if (cost && llfi_dtype_is_float16(dtype))
+        return cost + 2; /* rounding */
+    return cost;
+}
+
+bool llfi_op_has_rare_road(llf_op op, llf_dtype dtype)
+{
+    return dtype != LLF_F64 &&
+           (op == LLF_OP_DIV || op == LLF_OP_SQRT || op == LLF_OP_SIN || op == LLF_OP_COS);
+}
