@@ -40,9 +40,3 @@ uint32_t llfi_op_cost(llf_op op, llf_dtype dtype)
         return cost + 2; /* rounding */
     return cost;
 }
-
-bool llfi_op_has_rare_road(llf_op op, llf_dtype dtype)
-{
-    return dtype != LLF_F64 &&
-           (op == LLF_OP_DIV || op == LLF_OP_SQRT || op == LLF_OP_SIN || op == LLF_OP_COS);
-}

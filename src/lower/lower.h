@@ -14,20 +14,12 @@
 
 #include <llvm-c/Core.h>
 
-/* The points one thread asks for at once. */
+/* The points one thread asks for at once: `width` consecutive ones, from element `first` of the flattened
+ * iteration space on. A load or store of a tile assumes the alignment of its elements only. */
 typedef struct {
-    uint32_t runs;                   /* each run = `width` consecutive points */
-    uint8_t width;                   /* 1; 4 = 16 bytes of f32; 8 = 16 bytes of bf16 */
-    int8_t run_axis;                 /* -1: single points */
-    bool aligned;                    /* guarded at run time: addresses are multiples of the vector size */
-    LLVMValueRef (*axis)[LLFI_RANK]; /* of a run's first point; same SSA = same */
-    LLVMValueRef *live;              /* predicate per run; NULL = all */
+    uint32_t width;
+    LLVMValueRef first; /* i64; NULL where every leaf is bound and nothing is stored */
 } llfi_tile;
-
-typedef struct {
-    llf_dtype dtype;
-    LLVMValueRef *run; /* [runs] register form; scope 0 demands: run[0], width 1 */
-} llfi_val;
 
 /* What an op emitter sees. */
 typedef struct llfi_emit {
@@ -92,7 +84,7 @@ typedef struct llfi_site {
     const llfi_kernel *kernel;
     const llfi_schedule *schedule;
     llfi_demands demands;
-    llfi_val *val; /* by demand; run == NULL: not yet made */
+    LLVMValueRef *val; /* by demand, in register form; scope 0: width 1; NULL: not yet made */
     LLVMValueRef function;
     LLVMValueRef *arg;     /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar */
     LLVMValueRef range[2]; /* host: first iteration of this call and one past its last, i64 */
@@ -100,7 +92,7 @@ typedef struct llfi_site {
     llfi_arena *arena;
 } llfi_site;
 
-void llfi_bind(llfi_site *, uint32_t demand, const llfi_val *);
+void llfi_bind(llfi_site *, uint32_t demand, LLVMValueRef);
 /* Lowers demands [from, to): loads leaves that are not bound, calls emitters. `tile` NULL: scope 0, width 1.
  */
 llf_status llfi_lower(llfi_site *, const llfi_tile *, uint32_t from, uint32_t to);

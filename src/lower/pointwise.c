@@ -41,7 +41,6 @@ static void add_buffer(llfi_schedule *s, const llf_graph *g, llf_id node, bool w
     if (!vector)
         return;
     uint32_t bytes = llfi_dtypes[dtype].bytes;
-    sums->buffers++;
     sums->bytes += bytes;
     sums->least = sums->least && sums->least < bytes ? sums->least : bytes;
     sums->most = sums->most > bytes ? sums->most : bytes;

@@ -10,9 +10,8 @@ bool llfi_pointwise_match(const llf_graph *, const llfi_kernel *, const llfi_tar
 
 /* Sums over a kernel that schedules are chosen by; only values of scope 1 count. */
 typedef struct {
-    uint32_t least, most; /* bytes of an element among buffers; 0: no buffers */
-    uint32_t bytes;       /* of one element of each buffer, at least a 32-bit register each when scalar */
-    uint32_t buffers;
+    uint32_t least, most;      /* bytes of an element among buffers; 0: no buffers */
+    uint32_t bytes;            /* of one element of every buffer */
     uint32_t values4, values8; /* values by register size: 4 bytes or fewer, 8 */
     uint32_t cost;
     bool rare; /* llfi_op_has_rare_road of any */

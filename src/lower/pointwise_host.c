@@ -22,7 +22,6 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     while (s->width & (s->width - 1)) /* a power of two whatever the register size */
         s->width &= s->width - 1;
     s->slice = s->width;
-    s->runs = 1;
     s->threads = 1;
     s->vector_align = 1;
     return LLF_OK;
@@ -43,9 +42,7 @@ static llf_status loop(llfi_site *s, uint32_t width, LLVMValueRef begin, LLVMVal
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), head, after);
     LLVMPositionBuilderAtEnd(b, head);
     LLVMValueRef i = LLVMBuildPhi(b, s->emit.i64, "");
-    LLVMValueRef axis[1][LLFI_RANK] = {{i}};
-    llfi_tile tile = {.runs = 1, .width = (uint8_t)width, .run_axis = 0, .aligned = false, .axis = axis};
-    LLF_TRY(llfi_pointwise_body(s, &tile));
+    LLF_TRY(llfi_pointwise_body(s, &(llfi_tile){.width = width, .first = i}));
     LLVMValueRef next = LLVMBuildAdd(b, i, LLVMConstInt(s->emit.i64, width, 0), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
     llfi_emit_keep_loop(&s->emit,

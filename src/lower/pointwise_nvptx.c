@@ -39,7 +39,6 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     llfi_pointwise_sums sums;
     LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
     s->width = choose_width(&sums);
-    s->runs = 1;
     s->slice = choose_slice(&sums, s->width);
     s->one_body = s->width > 1 && s->slice <= ONE_BODY_LANES && s->slice * sums.cost > ONE_BODY_COST;
     uint32_t align = s->width * sums.most;
@@ -83,9 +82,7 @@ static void enter_below(llfi_site *s, LLVMValueRef element, LLVMValueRef n)
 static llf_status elements(llfi_site *s, LLVMValueRef element, LLVMValueRef n)
 {
     enter_below(s, element, n);
-    LLVMValueRef axis[1][LLFI_RANK] = {{element}};
-    llfi_tile tile = {.runs = 1, .width = 1, .run_axis = 0, .axis = axis};
-    LLF_TRY(llfi_pointwise_body(s, &tile));
+    LLF_TRY(llfi_pointwise_body(s, &(llfi_tile){.width = 1, .first = element}));
     LLVMBuildRetVoid(s->emit.b);
     return LLF_OK;
 }

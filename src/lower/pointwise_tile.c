@@ -140,20 +140,16 @@ static llf_status compute(tile_emit *t, const LLVMValueRef *in, LLVMValueRef *ou
     llfi_site *s = t->s;
     llfi_site_forget(s);
     s->emit.width = t->slice;
-    LLVMValueRef *value = llfi_arena_alloc(s->arena, (t->ins + 1) * sizeof *value);
-    if (!value)
-        return llfi_nomem(s->emit.diag);
     for (uint32_t c = 0; c < t->ins; c++) {
         llf_dtype dtype = llfi_dtype_of(s->g, s->demands.at[t->in[c].demand].node);
-        value[c] = llfi_emit_unpack(&s->emit, dtype, in[c]);
-        llfi_bind(s, t->in[c].demand, &(llfi_val){.dtype = dtype, .run = &value[c]});
+        llfi_bind(s, t->in[c].demand, llfi_emit_unpack(&s->emit, dtype, in[c]));
     }
-    llfi_tile tile = {.runs = 1, .width = (uint8_t)t->slice, .run_axis = 0};
+    llfi_tile tile = {.width = t->slice};
     LLF_TRY(llfi_lower(s, &tile, s->demands.uniform, s->demands.count));
     for (uint32_t c = 0; c < t->outs; c++) {
         llf_dtype dtype = llfi_dtype_of(s->g, s->demands.at[t->out[c].demand].node);
         s->emit.width = t->slice;
-        out[c] = llfi_emit_pack(&s->emit, dtype, s->val[t->out[c].demand].run[0]);
+        out[c] = llfi_emit_pack(&s->emit, dtype, s->val[t->out[c].demand]);
     }
     return s->emit.status;
 }

@@ -20,38 +20,30 @@ LLVMValueRef llfi_site_buffer(const llfi_site *s, llf_id node)
     return argument(s, LLFI_ARG_BUFFER, node);
 }
 
-void llfi_bind(llfi_site *s, uint32_t demand, const llfi_val *val)
+void llfi_bind(llfi_site *s, uint32_t demand, LLVMValueRef val)
 {
-    s->val[demand] = *val;
+    s->val[demand] = val;
 }
 
 void llfi_site_forget(llfi_site *s)
 {
     for (uint32_t i = s->demands.uniform; i < s->demands.count; i++)
-        s->val[i].run = NULL;
+        s->val[i] = NULL;
     s->emit.memos = 0; /* values of the block that is left behind */
 }
 
-/* Alignment that the guard promises: a vector is accessed 16 bytes at a time at most. */
-static unsigned alignment(const llfi_tile *tile, uint32_t bytes)
-{
-    uint32_t whole = bytes * tile->width;
-    return tile->aligned ? (whole < 16 ? whole : 16) : bytes;
-}
-
-/* Address of a run's first element under the demand's map. */
-static LLVMValueRef address(llfi_site *s, const llfi_demand *d, LLVMValueRef base, const llfi_tile *tile,
-                            uint32_t run)
+/* Address of the tile's first element under the demand's map. */
+static LLVMValueRef address(llfi_site *s, const llfi_demand *d, LLVMValueRef base, const llfi_tile *tile)
 {
     llfi_emit *e = &s->emit;
     if (s->demands.map[d->map].kind == LLFI_MAP_SCALAR || !tile)
         return base;
     LLVMTypeRef element = llfi_emit_mem_type(e, llfi_dtype_of(s->g, d->node), 1);
-    return LLVMBuildGEP2(e->b, element, base, &tile->axis[run][0], 1, "");
+    LLVMValueRef first = tile->first;
+    return LLVMBuildGEP2(e->b, element, base, &first, 1, "");
 }
 
-static llf_status load(llfi_site *s, const llfi_demand *d, const llfi_tile *tile, uint32_t run,
-                       LLVMValueRef *out)
+static llf_status load(llfi_site *s, const llfi_demand *d, const llfi_tile *tile, LLVMValueRef *out)
 {
     llfi_emit *e = &s->emit;
     llf_dtype dtype = llfi_dtype_of(s->g, d->node);
@@ -65,9 +57,9 @@ static llf_status load(llfi_site *s, const llfi_demand *d, const llfi_tile *tile
     if (!value)
         return llfi_fail(e->diag, LLF_E_INTERNAL, "kernel %s has no argument for node %u", s->name, d->node);
     if (!scalar) {
-        value =
-            LLVMBuildLoad2(e->b, llfi_emit_mem_type(e, dtype, e->width), address(s, d, value, tile, run), "");
-        LLVMSetAlignment(value, tile ? alignment(tile, llfi_dtypes[dtype].bytes) : llfi_dtypes[dtype].bytes);
+        LLVMTypeRef type = llfi_emit_mem_type(e, dtype, e->width);
+        value = LLVMBuildLoad2(e->b, type, address(s, d, value, tile), "");
+        LLVMSetAlignment(value, llfi_dtypes[dtype].bytes);
         value = llfi_emit_unpack(e, dtype, value);
     }
     *out = value;
@@ -75,15 +67,13 @@ static llf_status load(llfi_site *s, const llfi_demand *d, const llfi_tile *tile
 }
 
 /* Operand `demand` at the width being made; values of scope 0 are splatted where they are used. */
-static LLVMValueRef operand(llfi_site *s, const llfi_demand *user, uint32_t demand, uint32_t run)
+static LLVMValueRef operand(llfi_site *s, const llfi_demand *user, uint32_t demand)
 {
     bool splat = s->demands.at[demand].scope == 0 && user->scope != 0;
-    if (!s->val[demand].run)
-        return NULL;
-    return splat ? llfi_emit_splat(&s->emit, s->val[demand].run[0], s->emit.width) : s->val[demand].run[run];
+    return splat ? llfi_emit_splat(&s->emit, s->val[demand], s->emit.width) : s->val[demand];
 }
 
-static llf_status compute(llfi_site *s, const llfi_demand *d, uint32_t run, LLVMValueRef *out)
+static llf_status compute(llfi_site *s, const llfi_demand *d, LLVMValueRef *out)
 {
     llfi_emit *e = &s->emit;
     const llfi_node *n = llfi_node_at(s->g, d->node);
@@ -91,7 +81,7 @@ static llf_status compute(llfi_site *s, const llfi_demand *d, uint32_t run, LLVM
     if (!emitters[n->op])
         return llfi_fail(e->diag, LLF_E_INTERNAL, "%s reached lowering", llfi_ops[n->op].name);
     for (uint32_t a = 0; a < n->arity; a++) {
-        arg[a] = operand(s, d, d->arg[a], run);
+        arg[a] = operand(s, d, d->arg[a]);
         if (!arg[a])
             return llfi_fail(e->diag, LLF_E_INTERNAL, "operand %u of node %u is not lowered", a, d->node);
     }
@@ -103,20 +93,11 @@ static llf_status compute(llfi_site *s, const llfi_demand *d, uint32_t run, LLVM
 
 llf_status llfi_lower(llfi_site *s, const llfi_tile *tile, uint32_t from, uint32_t to)
 {
-    uint32_t runs = tile ? tile->runs : 1;
-    if (tile && tile->live)
-        return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "predicated tiles are not lowered yet");
     s->emit.width = tile ? tile->width : 1;
     for (uint32_t i = from; i < to; i++) {
         const llfi_demand *d = &s->demands.at[i];
-        if (s->val[i].run) /* bound by the skeleton, or made before */
-            continue;
-        LLVMValueRef *run = llfi_arena_alloc(s->arena, runs * sizeof *run);
-        if (!run)
-            return llfi_nomem(s->emit.diag);
-        for (uint32_t r = 0; r < runs; r++)
-            LLF_TRY(d->leaf ? load(s, d, tile, r, &run[r]) : compute(s, d, r, &run[r]));
-        s->val[i] = (llfi_val){.dtype = llfi_dtype_of(s->g, d->node), .run = run};
+        if (!s->val[i]) /* else bound by the skeleton, or made before */
+            LLF_TRY(d->leaf ? load(s, d, tile, &s->val[i]) : compute(s, d, &s->val[i]));
     }
     return LLF_OK;
 }
@@ -127,17 +108,13 @@ llf_status llfi_store(llfi_site *s, const llfi_tile *tile, uint32_t demand)
     const llfi_demand *d = &s->demands.at[demand];
     llf_dtype dtype = llfi_dtype_of(s->g, d->node);
     LLVMValueRef base = argument(s, LLFI_ARG_BUFFER, d->node);
-    if (!base || !s->val[demand].run)
+    if (!base || !s->val[demand])
         return llfi_fail(e->diag, LLF_E_INTERNAL, "kernel %s cannot store node %u", s->name, d->node);
     e->width = tile ? tile->width : 1;
-    for (uint32_t r = 0; r < (tile ? tile->runs : 1); r++) {
-        LLVMValueRef bits = llfi_emit_pack(e, dtype, s->val[demand].run[r]);
-        if (!bits)
-            return e->status != LLF_OK
-                       ? e->status
-                       : llfi_fail(e->diag, LLF_E_INTERNAL, "node %u cannot be packed", d->node);
-        LLVMValueRef store = LLVMBuildStore(e->b, bits, address(s, d, base, tile, r));
-        LLVMSetAlignment(store, tile ? alignment(tile, llfi_dtypes[dtype].bytes) : llfi_dtypes[dtype].bytes);
-    }
+    LLVMValueRef bits = llfi_emit_pack(e, dtype, s->val[demand]);
+    if (!bits)
+        return e->status != LLF_OK ? e->status
+                                   : llfi_fail(e->diag, LLF_E_INTERNAL, "node %u cannot be packed", d->node);
+    LLVMSetAlignment(LLVMBuildStore(e->b, bits, address(s, d, base, tile)), llfi_dtypes[dtype].bytes);
     return e->status;
 }

@@ -19,7 +19,7 @@ static size_t extents_of(const llf_program *p)
 }
 
 /* Where each kernel's arguments and extents lie, and what never changes about them. */
-static llf_status lay_out(llf_execution *e)
+static void lay_out(llf_execution *e)
 {
     const llf_program *p = e->loaded->program;
     uint32_t slot = 0, extent = 0;
@@ -33,16 +33,11 @@ static llf_status lay_out(llf_execution *e)
         extent += s->dims;
         if (s->vector_align > e->align)
             e->align = s->vector_align;
-        for (uint32_t i = 0; i < s->args; i++)
-            if (s->arg[i].kind != LLFI_ARG_BUFFER && s->arg[i].kind != LLFI_ARG_DIM &&
-                s->arg[i].kind != LLFI_ARG_SCALAR)
-                return LLF_E_INTERNAL;
     }
     e->slot0[p->plan.kernels] = slot;
     e->extent0[p->plan.kernels] = extent;
     for (uint32_t i = 0; i < slot; i++)
         e->params[i] = &e->slots[i];
-    return LLF_OK;
 }
 
 /* Sizes of the arrays, for allocation and release alike. */
@@ -132,13 +127,11 @@ llf_status llf_execution_create(llf_context *cx, llf_loaded *l, llf_execution **
     e->align = 1;
     (void)llfi_fail(&e->diag, LLF_OK, "%s", "");
     llf_status status = allocate(e) ? LLF_OK : llfi_nomem(&cx->diag);
-    if (status == LLF_OK && lay_out(e) != LLF_OK)
-        status = llfi_fail(&cx->diag, LLF_E_INTERNAL,
-                           "a kernel asks for an argument kind that this version does not make");
     if (status != LLF_OK) {
         llf_execution_destroy(e);
         return status;
     }
+    lay_out(e);
     e->stats.kernels = p->plan.kernels;
     e->stats.modules = p->modules;
     e->stats.compile_ms = p->phase.total_ms;

@@ -3,6 +3,12 @@
 
 #include "target/target.h"
 
+bool llfi_op_has_rare_road(llf_op op, llf_dtype dtype)
+{
+    return dtype != LLF_F64 &&
+           (op == LLF_OP_DIV || op == LLF_OP_SQRT || op == LLF_OP_SIN || op == LLF_OP_COS);
+}
+
 static const char *plan_failure(llf_status status)
 {
     switch (status) {
@@ -42,14 +48,14 @@ llf_status llfi_schedule_make(llf_context *cx, llf_graph *g, const llfi_plan *pl
 
 void llfi_schedule_print(const llfi_schedule *s, llfi_str *out)
 {
-    uint32_t kind[LLFI_ARG_COUNTER + 1] = {0}, written = 0;
+    uint32_t reads = 0, written = 0, scalars = 0;
     for (uint32_t i = 0; i < s->args; i++) {
-        kind[s->arg[i].kind]++;
-        written += s->arg[i].kind == LLFI_ARG_BUFFER && s->arg[i].written;
+        bool buffer = s->arg[i].kind == LLFI_ARG_BUFFER;
+        reads += buffer && !s->arg[i].written;
+        written += buffer && s->arg[i].written;
+        scalars += s->arg[i].kind == LLFI_ARG_SCALAR;
     }
     llfi_str_printf(
-        out,
-        "%s threads=%u runs=%u width=%u slice=%u vector_align=%u reads=%u writes=%u scalars=%u cost=%u\n",
-        s->skeleton->name, s->threads, s->runs, s->width, s->slice, s->vector_align,
-        kind[LLFI_ARG_BUFFER] - written, written, kind[LLFI_ARG_SCALAR], s->cost);
+        out, "%s threads=%u width=%u slice=%u vector_align=%u reads=%u writes=%u scalars=%u cost=%u\n",
+        s->skeleton->name, s->threads, s->width, s->slice, s->vector_align, reads, written, scalars, s->cost);
 }

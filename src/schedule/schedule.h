@@ -13,12 +13,7 @@ struct llfi_site;
 typedef enum {
     LLFI_ARG_BUFFER, /* ref = node id: address of its buffer */
     LLFI_ARG_DIM,    /* ref = index into llfi_launch.value, computed by the skeleton's launch */
-    LLFI_ARG_STRIDE,
-    LLFI_ARG_SCALAR, /* ref = node id of a scalar INPUT: its bits, zero-extended */
-    LLFI_ARG_TENSORMAP,
-    LLFI_ARG_TABLE,
-    LLFI_ARG_SCRATCH,
-    LLFI_ARG_COUNTER
+    LLFI_ARG_SCALAR  /* ref = node id of a scalar INPUT: its bits, zero-extended */
 } llfi_arg_kind;
 typedef struct {
     llfi_arg_kind kind;
@@ -47,7 +42,6 @@ typedef struct {
     llfi_dim dim[LLFI_RANK]; /* extents that launch needs; pointwise: dim[0] = number of elements */
     uint32_t dims;
     uint32_t threads;      /* a block */
-    uint32_t runs;         /* vectors a thread */
     uint32_t width;        /* elements a vector; 1: scalar */
     uint32_t slice;        /* lanes computed at once, a divisor of width; fewer than width: in a loop */
     bool one_body;         /* GPU: threads with a vector and threads with an element share the arithmetic */

@@ -69,13 +69,12 @@ static void schedule_and_target_are_part_of_the_hash(void **state)
     assert_int_equal(llfi_demands_make(f.g, &f.kernel, &f.arena, &d), LLF_OK);
     uint64_t h = llfi_kernel_hash(f.g, &d, &f.kernel, &s, &target);
     assert_true(h == llfi_kernel_hash(f.g, &d, &f.kernel, &s, &target));
-    llfi_schedule changed[6] = {s, s, s, s, s, s};
+    llfi_schedule changed[5] = {s, s, s, s, s};
     changed[0].width = 2;
     changed[1].threads = 64;
-    changed[2].runs = 2;
-    changed[3].uniform_store = true;
-    changed[4].vector_align = 1;
-    changed[5].slice = 1;
+    changed[2].uniform_store = true;
+    changed[3].vector_align = 1;
+    changed[4].slice = 1;
     for (size_t i = 0; i < LLFI_COUNT(changed); i++)
         assert_false(h == llfi_kernel_hash(f.g, &d, &f.kernel, &changed[i], &target));
     llfi_target other = target;

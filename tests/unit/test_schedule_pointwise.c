@@ -50,7 +50,6 @@ static void gpu_vectors_are_16_bytes_of_the_smallest_dtype(void **state)
         llfi_schedule s = sum_of(&f, &gpu, want[i].t, 2);
         assert_int_equal(s.width, want[i].width);
         assert_int_equal(s.vector_align, want[i].align);
-        assert_int_equal(s.runs, 1);
         assert_int_equal(s.slice, s.width);
         assert_int_equal(s.threads, 128);
         fixture_free(&f);
@@ -239,8 +238,8 @@ static llf_status launch(const llfi_skeleton *k, llfi_schedule s, int64_t n, con
 static void the_grid_covers_vectors_then_elements(void **state)
 {
     (void)state;
-    const llfi_schedule one = {.threads = 512, .runs = 1, .width = 4, .vector_align = 16};
-    const llfi_schedule flat = {.threads = 256, .runs = 1, .width = 1, .vector_align = 1};
+    const llfi_schedule one = {.threads = 512, .width = 4, .vector_align = 16};
+    const llfi_schedule flat = {.threads = 256, .width = 1, .vector_align = 1};
     const int64_t big = (INT64_C(1) << 31) + 5;
     const struct {
         const llfi_schedule *s;
@@ -275,7 +274,7 @@ static void the_grid_covers_vectors_then_elements(void **state)
 static void a_misaligned_buffer_takes_the_element_path(void **state)
 {
     (void)state;
-    const llfi_schedule s = {.threads = 512, .runs = 1, .width = 4, .vector_align = 16};
+    const llfi_schedule s = {.threads = 512, .width = 4, .vector_align = 16};
     for (uintptr_t off = 0; off <= 16; off += 4) {
         for (int which = 0; which < 2; which++) {
             const void *data[2] = {(void *)256, (void *)512};
@@ -293,8 +292,8 @@ static void what_cannot_be_launched_is_refused(void **state)
 {
     (void)state;
     llfi_launch l;
-    const llfi_schedule flat = {.threads = 256, .runs = 1, .width = 1, .vector_align = 1};
-    const llfi_schedule wide = {.threads = 512, .runs = 1, .width = 4, .vector_align = 16};
+    const llfi_schedule flat = {.threads = 256, .width = 1, .vector_align = 1};
+    const llfi_schedule wide = {.threads = 512, .width = 4, .vector_align = 16};
     const void *misaligned[2] = {(void *)260, (void *)512};
     assert_int_equal(launch(&llfi_skeleton_pointwise_nvptx, flat, INT64_C(0x7fffffff) * 256 + 1, NULL, &l),
                      LLF_E_LIMIT);
@@ -311,8 +310,7 @@ static void rank_0_stores_are_launched_without_elements(void **state)
 {
     (void)state;
     llfi_launch l;
-    const llfi_schedule s = {
-        .threads = 512, .runs = 1, .width = 4, .vector_align = 16, .uniform_store = true};
+    const llfi_schedule s = {.threads = 512, .width = 4, .vector_align = 16, .uniform_store = true};
     assert_int_equal(launch(&llfi_skeleton_pointwise_nvptx, s, 0, NULL, &l), LLF_OK);
     assert_int_equal(l.grid[0], 1);
     assert_int_equal(launch(&llfi_skeleton_pointwise_host, s, 0, NULL, &l), LLF_OK);
@@ -324,7 +322,7 @@ static void host_pieces_shrink_with_cost(void **state)
 {
     (void)state;
     llfi_launch l;
-    llfi_schedule s = {.threads = 1, .runs = 1, .width = 16, .vector_align = 1, .cost = 3};
+    llfi_schedule s = {.threads = 1, .width = 16, .vector_align = 1, .cost = 3};
     assert_int_equal(launch(&llfi_skeleton_pointwise_host, s, 100000, NULL, &l), LLF_OK);
     assert_int_equal(l.items, 100000);
     assert_int_equal(l.grain, 16384);

@@ -50,16 +50,10 @@ static void attributes(llfi_site *s)
 static LLVMTypeRef arg_type(llfi_site *s, const llfi_arg *a)
 {
     switch (a->kind) {
-    case LLFI_ARG_BUFFER:
-    case LLFI_ARG_TABLE:
-    case LLFI_ARG_SCRATCH:
-    case LLFI_ARG_COUNTER: return LLVMPointerTypeInContext(s->emit.lx, 1);
-    case LLFI_ARG_DIM:
-    case LLFI_ARG_STRIDE: return s->emit.i64;
+    case LLFI_ARG_BUFFER: return LLVMPointerTypeInContext(s->emit.lx, 1);
     case LLFI_ARG_SCALAR: return llfi_emit_mem_type(&s->emit, a->dtype, 1);
-    case LLFI_ARG_TENSORMAP: break;
+    default: return s->emit.i64; /* DIM */
     }
-    return NULL;
 }
 
 /* Leaves the builder at the end of the entry block, scalars unpacked there. s->arg has room for the
@@ -71,9 +65,7 @@ static llf_status make_function(llfi_site *s)
     if (!type)
         return llfi_nomem(s->emit.diag);
     for (uint32_t i = 0; i < sc->args; i++)
-        if (!(type[i] = arg_type(s, &sc->arg[i])))
-            return llfi_fail(s->emit.diag, LLF_E_UNSUPPORTED, "nvptx: argument kind %d",
-                             (int)sc->arg[i].kind);
+        type[i] = arg_type(s, &sc->arg[i]);
     LLVMTypeRef ft = LLVMFunctionType(LLVMVoidTypeInContext(s->emit.lx), type, sc->args, false);
     s->function = LLVMAddFunction(s->emit.module, s->name, ft);
     attributes(s);
