@@ -23,8 +23,7 @@ static llf_status fold(llfi_pass *p, llfi_rewrite *r, llf_id old)
     uint64_t bits[3] = {0};
     for (uint32_t k = 0; k < n->arity; k++)
         bits[k] = llfi_node_at(r->g, r->map[n->arg[k]])->attr;
-    /* The dtype that decides: where takes it from its values, all others from the first operand. */
-    llf_id decides = r->map[n->arg[n->op == LLF_OP_WHERE]];
+    llf_id decides = r->map[n->arg[llfi_eval_operand((llf_op)n->op)]];
     llf_dtype to = llfi_type_at(r->g, n->type).dtype;
     uint64_t value = llfi_eval((llf_op)n->op, llfi_dtype_of(r->g, decides), to, bits);
     p->fired[LLFI_RULE_fold_exact]++;

@@ -20,10 +20,8 @@ static const llfi_pass_info *find(const char *name)
 static llf_status unknown(llf_context *cx, const char *name)
 {
     char legal[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < llfi_passes_count && used < sizeof legal - 1; i++)
-        used +=
-            (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", i ? ", " : "", llfi_passes[i].name);
+    for (size_t i = 0; i < llfi_passes_count; i++)
+        llfi_diag_list(legal, sizeof legal, llfi_passes[i].name);
     return llfi_fail(&cx->diag, LLF_E_ARG, "no pass is named \"%.64s\"; the passes are %s", name, legal);
 }
 

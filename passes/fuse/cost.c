@@ -35,15 +35,8 @@ int64_t llfi_cost_saved(const llfi_fuse_view *v, llf_id a, llf_id b)
 static int64_t bytes_of(const llf_graph *g, llf_id id, const int64_t *symbol)
 {
     llfi_type t = llfi_type_of(g, id);
-    int64_t total = llfi_dtypes[t.dtype].bytes, extent;
-    bool overflow = false, empty = false;
-    for (uint32_t k = 0; k < t.rank; k++) {
-        if (!llfi_dim_eval(g->dims, t.dim[k], symbol, &extent))
-            return -1;
-        empty = empty || extent == 0;
-        overflow = overflow || __builtin_mul_overflow(total, extent, &total);
-    }
-    return empty ? 0 : overflow ? -1 : total;
+    int64_t bytes;
+    return llfi_type_size(g, t, symbol, llfi_dtypes[t.dtype].bytes, &bytes) == LLF_OK ? bytes : -1;
 }
 
 static bool is_member(const llfi_kernel *k, llf_id id)
@@ -59,29 +52,10 @@ static bool is_member(const llfi_kernel *k, llf_id id)
     return lo < k->members && k->member[lo] == id;
 }
 
-static void sift(llf_id *a, uint32_t at, uint32_t n)
+static bool lower(const void *user, uint32_t a, uint32_t b)
 {
-    for (uint32_t c; (c = 2 * at + 1) < n; at = c) {
-        c += c + 1 < n && a[c + 1] > a[c];
-        if (a[at] >= a[c])
-            break;
-        llf_id t = a[at];
-        a[at] = a[c];
-        a[c] = t;
-    }
-}
-
-/* Heap sort, ascending: in place, and no allocation that the hooks do not see. */
-static void sort_ids(llf_id *a, uint32_t n)
-{
-    for (uint32_t i = n / 2; i-- > 0;)
-        sift(a, i, n);
-    for (uint32_t i = n; i-- > 1;) {
-        llf_id t = a[0];
-        a[0] = a[i];
-        a[i] = t;
-        sift(a, 0, i);
-    }
+    (void)user;
+    return a < b;
 }
 
 llf_status llfi_kernel_reads(const llf_graph *g, const llfi_plan *p, uint32_t kernel, llfi_arena *arena,
@@ -98,7 +72,7 @@ llf_status llfi_kernel_reads(const llf_graph *g, const llfi_plan *p, uint32_t ke
             if (llfi_node_is_buffered(llfi_node_at(g, node->arg[a])) && !is_member(k, node->arg[a]))
                 all[n++] = node->arg[a];
     }
-    sort_ids(all, n);
+    llfi_sort(all, n, lower, NULL);
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || all[i] != all[i - 1])
             all[distinct++] = all[i];

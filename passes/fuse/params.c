@@ -49,10 +49,8 @@ static const llfi_param_info *find(const char *name, size_t bytes)
 static llf_status unknown(llfi_diag *d, const char *name, size_t bytes)
 {
     char legal[512] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < llfi_param_count && used < sizeof legal - 1; i++)
-        used += (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", i ? ", " : "",
-                                 llfi_param_table[i].name);
+    for (size_t i = 0; i < llfi_param_count; i++)
+        llfi_diag_list(legal, sizeof legal, llfi_param_table[i].name);
     return llfi_fail(d, LLF_E_ARG, "no parameter is named \"%.*s\"; the parameters are %s",
                      (int)(bytes < 64 ? bytes : 64), name, legal);
 }

@@ -64,6 +64,10 @@ bool llfi_vec_grow(const llf_allocator *, void **at, size_t *cap, size_t want, s
 #define llfi_vec_free(mem, v) \
     (llfi_free((mem), (v)->at, (v)->cap * sizeof *(v)->at), (v)->at = NULL, (v)->count = (v)->cap = 0)
 
+/* Heap sort, ascending by `before`: in place, and no allocation that the hooks do not see. */
+typedef bool llfi_before_fn(const void *user, uint32_t a, uint32_t b);
+void llfi_sort(uint32_t *at, uint32_t count, llfi_before_fn *before, const void *user); /* sort.c */
+
 /* ---- string buffer (str.c): sticky out-of-memory flag, so that a printer checks once at its end. */
 typedef struct {
     const llf_allocator *mem;
@@ -77,6 +81,9 @@ void llfi_str_puts(llfi_str *, const char *text);
 void llfi_str_printf(llfi_str *, const char *fmt, ...) LLFI_PRINTF(2, 3);
 void llfi_str_json(llfi_str *, const char *text); /* quoted and escaped */
 void llfi_str_clear(llfi_str *);                  /* keeps the memory */
+/* Hands the text over in a block of exactly `bytes` + 1, as llf_text_free expects, and leaves the buffer
+ * empty. False: out of memory, and the buffer keeps what it had. */
+bool llfi_str_take(llfi_str *, char **text, size_t *bytes);
 void llfi_str_free(llfi_str *);
 
 /* ---- hash (hash.c): 64-bit, the same on every machine and in every process. */
@@ -112,6 +119,8 @@ llf_status llfi_fail(llfi_diag *, llf_status, const char *fmt, ...) LLFI_PRINTF(
 llf_status llfi_fail_at(llfi_diag *, llf_status, llfi_place, const char *op, const char *fmt, ...)
     LLFI_PRINTF(5, 6);
 llf_status llfi_nomem(llfi_diag *); /* E_NOMEM, "out of host memory" */
+/* Appends "word" or ", word" to a list of legal names for a message; what does not fit is left out. */
+void llfi_diag_list(char *list, size_t size, const char *word);
 void llfi_diag_copy(llfi_diag *to, const llfi_diag *from);
 
 /* ---- environment (env.c) and logs (log.c) */

@@ -80,3 +80,10 @@ void llfi_diag_copy(llfi_diag *to, const llfi_diag *from)
     to->pub.file = to->file;
     to->pub.op = to->op;
 }
+
+void llfi_diag_list(char *list, size_t size, const char *word)
+{
+    size_t used = strlen(list), more = strlen(word) + (used ? 2 : 0);
+    if (more < size - used)
+        snprintf(list + used, size - used, "%s%s", used ? ", " : "", word);
+}

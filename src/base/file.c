@@ -42,17 +42,8 @@ llf_status llfi_read_file(const llf_allocator *mem, llfi_diag *d, const char *pa
     if (status == LLF_OK)
         status = read_all(d, path, fd, limit, &s);
     close(fd);
-    if (status == LLF_OK) {
-        /* The caller frees bytes + 1, so the block must be exactly that long. */
-        char *p = llfi_resize(mem, s.at, s.cap, s.len + 1);
-        if (p) {
-            p[s.len] = 0;
-            *text = p;
-            *bytes = s.len;
-            return LLF_OK;
-        }
+    if (status == LLF_OK && !llfi_str_take(&s, text, bytes))
         status = llfi_nomem(d);
-    }
     llfi_str_free(&s);
     return status;
 }

@@ -31,10 +31,8 @@ llf_status llfi_log_parse(llfi_diag *d, const char *text, uint32_t *mask)
         uint32_t topic = 0;
         if (n && !find_topic(p, n, &topic)) {
             char legal[256] = "";
-            for (size_t i = 0; i < LLFI_COUNT(topics); i++) {
-                size_t len = strlen(legal);
-                snprintf(legal + len, sizeof legal - len, "%s%s", i ? ", " : "", topics[i]);
-            }
+            for (size_t i = 0; i < LLFI_COUNT(topics); i++)
+                llfi_diag_list(legal, sizeof legal, topics[i]);
             return llfi_fail(d, LLF_E_ARG, "LLF_LOGS: unknown topic '%.*s'; the topics are %s",
                              (int)(n < 64 ? n : 64), p, legal);
         }

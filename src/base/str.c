@@ -91,6 +91,18 @@ void llfi_str_clear(llfi_str *s)
         s->at[0] = 0;
 }
 
+bool llfi_str_take(llfi_str *s, char **text, size_t *bytes)
+{
+    char *p = s->failed ? NULL : llfi_resize(s->mem, s->at, s->cap, s->len + 1);
+    if (!p)
+        return false;
+    p[s->len] = 0;
+    *text = p;
+    *bytes = s->len;
+    llfi_str_init(s, s->mem);
+    return true;
+}
+
 void llfi_str_free(llfi_str *s)
 {
     llfi_free(s->mem, s->at, s->cap);

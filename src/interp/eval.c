@@ -290,12 +290,17 @@ uint64_t llfi_eval(llf_op op, llf_dtype from, llf_dtype to, const uint64_t *arg)
     return rows[op](from, to, arg);
 }
 
+uint32_t llfi_eval_operand(llf_op op)
+{
+    return llfi_ops[op].sig[0] == 'b'; /* a condition stands before the values */
+}
+
 llf_dtype llfi_eval_from(const llf_graph *g, llf_id id)
 {
     const llfi_node *node = llfi_node_at(g, id);
     if (node->arity == 0)
         return llfi_dtype_of(g, id);
-    return llfi_dtype_of(g, node->arg[node->op == LLF_OP_WHERE ? 1 : 0]);
+    return llfi_dtype_of(g, node->arg[llfi_eval_operand((llf_op)node->op)]);
 }
 
 uint64_t llfi_ulp_bound(llf_op op, llf_dtype dtype)

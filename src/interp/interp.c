@@ -11,23 +11,12 @@ static llfi_diag *diag_of(const llf_graph *g)
 /* Number of elements of a node for the given symbols; rank 0: 1. */
 static llf_status count(const llf_graph *g, llf_id id, const int64_t *symbol, int64_t *elements)
 {
-    llfi_type type = llfi_type_of(g, id);
-    int64_t product = 1;
-    bool overflow = false, empty = false;
-    for (uint32_t i = 0; i < type.rank; i++) {
-        int64_t extent;
-        if (!llfi_dim_eval(g->dims, type.dim[i], symbol, &extent))
-            return llfi_fail_at(diag_of(g), LLF_E_GUARD, llfi_place_of(g, id),
-                                llfi_ops[llfi_node_at(g, id)->op].name,
-                                "extent %u of the result has no value for these symbols", i);
-        empty |= extent == 0;
-        overflow |= __builtin_mul_overflow(product, extent, &product);
-    }
-    if (overflow && !empty)
-        return llfi_fail_at(diag_of(g), LLF_E_LIMIT, llfi_place_of(g, id),
-                            llfi_ops[llfi_node_at(g, id)->op].name, "the number of elements is over 2^63");
-    *elements = empty ? 0 : product;
-    return LLF_OK;
+    llf_status status = llfi_type_size(g, llfi_type_of(g, id), symbol, 1, elements);
+    if (status == LLF_OK)
+        return LLF_OK;
+    return llfi_fail_at(diag_of(g), status, llfi_place_of(g, id), llfi_ops[llfi_node_at(g, id)->op].name,
+                        status == LLF_E_GUARD ? "an extent of the result has no value for these symbols"
+                                              : "the number of elements is over 2^63");
 }
 
 static llf_status primitive(const llf_graph *g, llf_id id)

@@ -12,6 +12,8 @@ typedef uint64_t llfi_eval_fn(llf_dtype from, llf_dtype to, const uint64_t *arg)
 #define EW(id, ...) llfi_eval_fn llfi_eval_##id;
 #include "llfuse/ops.def"
 uint64_t llfi_eval(llf_op, llf_dtype from, llf_dtype to, const uint64_t *arg);
+/* Which operand's dtype `from` is. */
+uint32_t llfi_eval_operand(llf_op);
 /* Operand dtype that `from` means for a node. */
 llf_dtype llfi_eval_from(const llf_graph *, llf_id);
 

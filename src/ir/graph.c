@@ -85,6 +85,22 @@ llfi_dim llfi_numel(llf_graph *g, uint32_t type)
     return n;
 }
 
+llf_status llfi_type_size(const llf_graph *g, llfi_type t, const int64_t *symbol, int64_t unit, int64_t *size)
+{
+    int64_t product = unit, extent;
+    bool over = false, empty = false;
+    for (uint32_t i = 0; i < t.rank; i++) {
+        if (!llfi_dim_eval(g->dims, t.dim[i], symbol, &extent))
+            return LLF_E_GUARD;
+        empty |= extent == 0;
+        over |= __builtin_mul_overflow(product, extent, &product);
+    }
+    if (over && !empty)
+        return LLF_E_LIMIT;
+    *size = empty ? 0 : product;
+    return LLF_OK;
+}
+
 llfi_place llfi_place_of(const llf_graph *g, llf_id id)
 {
     const llfi_node *n = llfi_node_at(g, id);
@@ -148,31 +164,6 @@ uint64_t llfi_graph_hash(const llf_graph *g)
         h = hash_use(g, h, g->outputs.at[i], ordinal);
     llfi_free(&g->cx->mem, ordinal, n * sizeof *ordinal);
     return h ? h : 1;
-}
-
-llf_status llfi_users_make(const llf_graph *g, llfi_arena *arena, llfi_users *out)
-{
-    size_t n = g->nodes.count, total = 0;
-    uint32_t *first = llfi_arena_alloc(arena, (n + 2) * sizeof *first);
-    if (!first)
-        return llfi_nomem(&g->cx->diag);
-    /* Counted two places up, so that filling leaves each start where it belongs. */
-    for (size_t i = 0; i < n; i++) {
-        for (uint32_t a = 0; a < g->nodes.at[i].arity; a++)
-            first[g->nodes.at[i].arg[a] + 2]++;
-        total += g->nodes.at[i].arity;
-    }
-    llf_id *user = llfi_arena_alloc(arena, total * sizeof *user);
-    if (!user)
-        return llfi_nomem(&g->cx->diag);
-    for (size_t i = 2; i < n + 2; i++)
-        first[i] += first[i - 1];
-    for (size_t i = 0; i < n; i++) {
-        for (uint32_t a = 0; a < g->nodes.at[i].arity; a++)
-            user[first[g->nodes.at[i].arg[a] + 1]++] = (llf_id)i;
-    }
-    *out = (llfi_users){first, user};
-    return LLF_OK;
 }
 
 static llf_graph *create(llf_context *cx)

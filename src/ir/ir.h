@@ -147,17 +147,15 @@ uint32_t llfi_type_make(llf_graph *, llf_dtype, uint32_t rank,
                         const llfi_dim *); /* UINT32_MAX: out of memory */
 /* Number of elements as a dim expression; LLFI_DIM_NONE on overflow or out of memory. */
 llfi_dim llfi_numel(llf_graph *, uint32_t type);
+/* Number of elements for given symbol values, times `unit` (1, or the bytes of one). LLF_E_GUARD: an extent
+ * has no value; LLF_E_LIMIT: the product is over 2^63-1. Without elements it is 0 whatever the other extents
+ * are. No diagnostic. */
+llf_status llfi_type_size(const llf_graph *, llfi_type, const int64_t *symbol, int64_t unit, int64_t *size);
 llfi_place llfi_place_of(const llf_graph *, llf_id);
 void llfi_type_print(const llf_graph *, uint32_t type, llfi_str *); /* "f32[N, 4]" */
 /* Hash of structure (ops, types, attributes, operands, outputs), not of value names, places, or where
  * literals stand among the nodes: a printed and parsed graph has the same hash. 0: out of memory. */
 uint64_t llfi_graph_hash(const llf_graph *);
-/* Users of each node as CSR: user[first[id] .. first[id+1]). In memory of `arena`. */
-typedef struct {
-    const uint32_t *first;
-    const llf_id *user;
-} llfi_users;
-llf_status llfi_users_make(const llf_graph *, llfi_arena *, llfi_users *);
 
 /* infer.c: the result type of an op from its operands' types; the message names the op, the operands' types.
  */
@@ -177,8 +175,6 @@ llf_status llfi_verify(const llf_graph *);
 /* print.c: `labels` NULL or a function that writes " !k0,k2" for a node. */
 typedef void llfi_label_fn(void *user, llf_id, llfi_str *);
 llf_status llfi_print(const llf_graph *, llfi_str *, llfi_label_fn *labels, void *user);
-/* parse.c */
-llf_status llfi_parse(llf_context *, const char *text, size_t bytes, const char *file, llf_graph **);
 /* literal.c: text of a literal to bits of dtype with one rounding, and the shortest text that reads back. */
 llf_status llfi_literal_parse(llfi_diag *, llfi_place, llf_dtype, const char *text, size_t bytes,
                               uint64_t *bits);

@@ -548,7 +548,7 @@ static bool set_file(llf_graph *g, const char *file)
     return g->file != NULL;
 }
 
-llf_status llfi_parse(llf_context *cx, const char *text, size_t bytes, const char *file, llf_graph **out)
+static llf_status parse(llf_context *cx, const char *text, size_t bytes, const char *file, llf_graph **out)
 {
     *out = NULL;
     if (!file || !*file)
@@ -578,5 +578,5 @@ llf_status llf_graph_parse(llf_context *cx, const char *text, size_t bytes, cons
         return LLF_E_ARG;
     if (!out || (!text && bytes))
         return llfi_fail(&cx->diag, LLF_E_ARG, "llf_graph_parse: an argument is NULL");
-    return llfi_parse(cx, text, bytes, file, out);
+    return parse(cx, text, bytes, file, out);
 }

@@ -207,13 +207,10 @@ llf_status llf_graph_print(llf_context *cx, const llf_graph *g, char **text, siz
     llfi_str s;
     llfi_str_init(&s, &cx->mem);
     llf_status status = llfi_print(g, &s, NULL, NULL);
-    /* llf_text_free is told the length without the NUL, so the block must be exactly one longer. */
-    char *exact = status == LLF_OK ? llfi_resize(&cx->mem, s.at, s.cap, s.len + 1) : NULL;
-    if (exact) {
-        *text = exact;
-        *bytes = s.len;
-        return LLF_OK;
-    }
+    if (status == LLF_OK && !llfi_str_take(&s, text, bytes))
+        status = llfi_nomem(&cx->diag);
+    else if (status != LLF_OK && cx != g->cx) /* the message is in the graph's own context */
+        status = llfi_nomem(&cx->diag);
     llfi_str_free(&s);
-    return status == LLF_OK || cx != g->cx ? llfi_nomem(&cx->diag) : status;
+    return status;
 }

@@ -2,23 +2,11 @@
  * after a bind. Cost: (inputs + outputs) log outputs. */
 #include "runtime/program.h"
 
-/* Outputs by address, then index: a heap sort, since qsort may allocate. */
-static bool before(const llfi_span *s, uint32_t a, uint32_t b)
+/* Outputs by address, then index. */
+static bool before(const void *spans, uint32_t a, uint32_t b)
 {
+    const llfi_span *s = spans;
     return s[a].at != s[b].at ? s[a].at < s[b].at : a < b;
-}
-
-static void sink(const llfi_span *s, uint32_t *heap, uint32_t root, uint32_t count)
-{
-    for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && before(s, heap[child], heap[child + 1]))
-            child++;
-        if (!before(s, heap[root], heap[child]))
-            return;
-        uint32_t t = heap[root];
-        heap[root] = heap[child];
-        heap[child] = t;
-    }
 }
 
 static uint32_t sorted(const llfi_span *s, uint32_t spans, uint32_t *order)
@@ -27,15 +15,7 @@ static uint32_t sorted(const llfi_span *s, uint32_t spans, uint32_t *order)
     for (uint32_t i = 0; i < spans; i++)
         if (s[i].bytes)
             order[n++] = i;
-    for (uint32_t i = n / 2; i-- > 0;)
-        sink(s, order, i, n);
-    for (uint32_t end = n; end > 1;) {
-        end--;
-        uint32_t t = order[0];
-        order[0] = order[end];
-        order[end] = t;
-        sink(s, order, 0, end);
-    }
+    llfi_sort(order, n, before, s);
     return n;
 }
 

@@ -140,21 +140,17 @@ static llf_status check_extents(llf_execution *e, uint32_t binding)
     const llf_graph *g = e->loaded->program->graph;
     const llf_tensor *t = &e->bind[binding].tensor;
     llfi_type type = llfi_type_of(g, node_of(e, binding));
-    size_t bytes = llf_dtype_size(type.dtype);
-    bool overflow = false, empty = false;
+    int64_t want, bytes;
     for (uint32_t i = 0; i < type.rank; i++) {
-        int64_t want;
         if (!llfi_dim_eval(g->dims, type.dim[i], e->symbol, &want))
             return refuse(e, LLF_E_GUARD, binding,
                           "axis %u: its extent cannot be computed from the inputs' shapes", i);
         if (want != t->shape[i])
             return wrong_extent(e, binding, i, type.dim[i], want);
-        empty |= want == 0;
-        overflow |= __builtin_mul_overflow(bytes, (size_t)want, &bytes);
     }
-    if (!empty && (overflow || bytes > INT64_MAX))
+    if (llfi_type_size(g, type, e->symbol, llfi_dtypes[type.dtype].bytes, &bytes) != LLF_OK)
         return refuse(e, LLF_E_LIMIT, binding, "its elements take more bytes than there are addresses");
-    e->span[binding] = (llfi_span){(uintptr_t)t->data, empty ? 0 : bytes};
+    e->span[binding] = (llfi_span){(uintptr_t)t->data, (size_t)bytes};
     return LLF_OK;
 }
 
@@ -222,20 +218,14 @@ static llf_status temp_bytes(llf_execution *e, size_t *bytes)
     const llf_program *p = e->loaded->program;
     for (uint32_t i = 0; i < p->temps; i++) {
         llfi_type type = llfi_type_of(p->graph, p->temp[i].node);
-        bytes[i] = llf_dtype_size(type.dtype);
-        bool overflow = false, empty = false;
-        for (uint32_t a = 0; a < type.rank; a++) {
-            int64_t extent;
-            if (!llfi_dim_eval(p->graph->dims, type.dim[a], e->symbol, &extent))
-                return llfi_fail(&e->diag, LLF_E_GUARD, "an intermediate value's extent cannot be computed");
-            empty |= extent == 0;
-            overflow |= __builtin_mul_overflow(bytes[i], (size_t)extent, &bytes[i]);
-        }
-        if (empty)
-            bytes[i] = 0;
-        else if (overflow)
-            return llfi_fail(&e->diag, LLF_E_LIMIT,
-                             "an intermediate value takes more bytes than there are addresses");
+        int64_t size;
+        llf_status status = llfi_type_size(p->graph, type, e->symbol, llfi_dtypes[type.dtype].bytes, &size);
+        if (status != LLF_OK)
+            return llfi_fail(&e->diag, status,
+                             status == LLF_E_GUARD
+                                 ? "an intermediate value's extent cannot be computed"
+                                 : "an intermediate value takes more bytes than there are addresses");
+        bytes[i] = (size_t)size;
     }
     return LLF_OK;
 }

@@ -57,20 +57,6 @@ bool llfi_program_inplace(const llf_program *p, uint32_t input, uint32_t output)
            llfi_type_same_dims(in, out) && llfi_type_same_dims(out, llfi_type_at(p->graph, k->space));
 }
 
-/* Text of exactly its length, as llf_text_free expects. */
-static llf_status hand_over(llf_context *cx, const llfi_str *s, char **text, size_t *bytes)
-{
-    char *copy = llfi_alloc(&cx->mem, s->len + 1);
-    if (!copy)
-        return llfi_nomem(&cx->diag);
-    if (s->len)
-        memcpy(copy, s->at, s->len);
-    copy[s->len] = 0;
-    *text = copy;
-    *bytes = s->len;
-    return LLF_OK;
-}
-
 /* The graph is printed from a clone in the caller's context: diagnostics go there, and the program stays
  * untouched. */
 llf_status llf_plan_export(llf_context *cx, const llf_program *p, char **text, size_t *bytes)
@@ -87,10 +73,8 @@ llf_status llf_plan_export(llf_context *cx, const llf_program *p, char **text, s
     llfi_str s;
     llfi_str_init(&s, &cx->mem);
     llf_status status = llfi_plan_print(g, &p->plan, &s);
-    if (status == LLF_OK && s.failed)
+    if (status == LLF_OK && !llfi_str_take(&s, text, bytes))
         status = llfi_nomem(&cx->diag);
-    if (status == LLF_OK)
-        status = hand_over(cx, &s, text, bytes);
     llfi_str_free(&s);
     llf_graph_destroy(g);
     return status;

@@ -94,9 +94,9 @@ static llf_status init_native(llfi_diag *d, llfi_target *t, const char *want)
     if (*want && strcmp(t->name + strlen("host:"), want) != 0 && strcmp(cpu, want) != 0) {
         char legal[160] = "";
         for (size_t i = 0; i < LLFI_COUNT(levels); i++)
-            (void)snprintf(legal + strlen(legal), sizeof legal - strlen(legal), ", %s", levels[i].name);
-        s = llfi_fail(d, LLF_E_TARGET, "host: no CPU '%.60s' here; this one is '%s', and %s knows%s", want,
-                      t->name + strlen("host:"), HOST_ARCH, legal + 1);
+            llfi_diag_list(legal, sizeof legal, levels[i].name);
+        s = llfi_fail(d, LLF_E_TARGET, "host: no CPU '%.60s' here; this one is '%s', and %s knows %s", want,
+                      t->name + strlen("host:"), HOST_ARCH, legal);
     }
 out:
     LLVMDisposeMessage(cpu);

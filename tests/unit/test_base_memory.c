@@ -101,6 +101,57 @@ static void a_failed_string_stays_failed(void **state)
 
 /* The values name kernels in files: they may never change. Computed once by a Python transcription of the
  * algorithm. */
+static void a_taken_string_has_its_exact_size(void **state)
+{
+    llfi_str s;
+    char *text;
+    size_t bytes;
+    llfi_str_init(&s, mem(state));
+    for (int round = 0; round < 2; round++) { /* the buffer can be used again, and an empty one be taken */
+        if (round == 0)
+            llfi_str_puts(&s, "four");
+        assert_true(llfi_str_take(&s, &text, &bytes));
+        assert_string_equal(text, round ? "" : "four");
+        assert_int_equal(bytes, strlen(text));
+        llfi_free(mem(state), text, bytes + 1); /* the heap of the test checks the size */
+        assert_true(!s.at && !s.len && !s.failed);
+    }
+    s.failed = true;
+    assert_false(llfi_str_take(&s, &text, &bytes));
+}
+
+static bool descending(const void *user, uint32_t a, uint32_t b)
+{
+    const uint32_t *value = user;
+    return value[a] != value[b] ? value[a] > value[b] : a < b;
+}
+
+static void sort_orders_any_number(void **state)
+{
+    (void)state;
+    uint32_t value[50], at[50];
+    for (uint32_t n = 0; n <= 50; n++) {
+        for (uint32_t i = 0; i < n; i++) {
+            value[i] = i * 37 % 11; /* each several times */
+            at[i] = i;
+        }
+        llfi_sort(at, n, descending, value);
+        for (uint32_t i = 1; i < n; i++)
+            assert_true(descending(value, at[i - 1], at[i]));
+    }
+}
+
+static void lists_leave_out_what_does_not_fit(void **state)
+{
+    (void)state;
+    char list[12] = "";
+    llfi_diag_list(list, sizeof list, "one");
+    llfi_diag_list(list, sizeof list, "seventeen");
+    llfi_diag_list(list, sizeof list, "twelve"); /* 3 + 2 + 6 and the NUL: just */
+    llfi_diag_list(list, sizeof list, "");
+    assert_string_equal(list, "one, twelve");
+}
+
 static void hashes_are_the_same_everywhere(void **state)
 {
     (void)state;
@@ -138,7 +189,9 @@ int main(void)
         TEST(empty_blocks_have_addresses),       TEST(malloc_hook_behaves_as_realloc),
         TEST(arena_is_aligned_zeroed_and_reset), TEST(vec_grows_and_refuses_overflow),
         TEST(strings_format_and_escape),         TEST(a_failed_string_stays_failed),
-        TEST(hashes_are_the_same_everywhere),    TEST(map_finds_all_candidates),
+        TEST(a_taken_string_has_its_exact_size), TEST(sort_orders_any_number),
+        TEST(lists_leave_out_what_does_not_fit), TEST(hashes_are_the_same_everywhere),
+        TEST(map_finds_all_candidates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

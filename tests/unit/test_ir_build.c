@@ -1,4 +1,4 @@
-/* Builders, misuse of the API, inference, clone, hash, users. */
+/* Builders, misuse of the API, inference, clone, hash, sizes. */
 #include "ir_testing.h"
 
 #include <math.h>
@@ -332,24 +332,26 @@ static void hashes_see_structure_and_not_names(void **state)
     llf_graph_destroy(g);
 }
 
-static void users_are_found(void **state)
+static void sizes_multiply_or_say_why_not(void **state)
 {
     llf_context *cx = *state;
-    llf_graph *g = test_parse(cx, sample); /* 0 x, 1 b, 2 a, 3 mul, 4 add, 5 mul, 6 const, 7 maximum */
-    llfi_arena arena;
-    llfi_users u;
-    llfi_arena_init(&arena, &cx->mem);
-    assert_int_equal(llfi_users_make(g, &arena, &u), LLF_OK);
-    static const uint32_t count[] = {1, 1, 1, 1, 2, 1, 1, 0};
-    static const llf_id user[] = {3, 4, 3, 4, 5, 5, 7, 7};
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < LLFI_COUNT(count); i++) {
-        assert_int_equal(u.first[i], at);
-        at += count[i];
-        assert_int_equal(u.first[i + 1], at);
-    }
-    assert_memory_equal(u.user, user, sizeof user);
-    llfi_arena_destroy(&arena);
+    llf_graph *g = test_parse(cx, "graph @n(%x: f32[N, 3], %r: f32[], %m: f32[N, N, M]) {\n  ret %x\n}\n");
+    int64_t symbol[] = {1000, 0}, size = 7; /* N, M */
+    assert_int_equal(llfi_type_size(g, llfi_type_of(g, 0), symbol, 4, &size), LLF_OK);
+    assert_int_equal(size, 12000);
+    assert_int_equal(llfi_type_size(g, llfi_type_of(g, 1), symbol, 4, &size), LLF_OK);
+    assert_int_equal(size, 4);
+    symbol[0] = INT64_C(1) << 40; /* the first two alone are over 2^63, but there are no elements */
+    assert_int_equal(llfi_type_size(g, llfi_type_of(g, 2), symbol, 1, &size), LLF_OK);
+    assert_int_equal(size, 0);
+    symbol[1] = 1;
+    assert_int_equal(llfi_type_size(g, llfi_type_of(g, 2), symbol, 1, &size), LLF_E_LIMIT);
+    symbol[0] = (INT64_MAX / 3) / 4; /* the last that fits as bytes */
+    assert_int_equal(llfi_type_size(g, llfi_type_of(g, 0), symbol, 4, &size), LLF_OK);
+    symbol[0]++;
+    assert_int_equal(llfi_type_size(g, llfi_type_of(g, 0), symbol, 4, &size), LLF_E_LIMIT);
+    symbol[0] = -1;
+    assert_int_equal(llfi_type_size(g, llfi_type_of(g, 0), symbol, 4, &size), LLF_E_GUARD);
     llf_graph_destroy(g);
 }
 
@@ -384,7 +386,7 @@ int main(void)
         TEST(constants_round_once),
         TEST(a_clone_is_the_same_graph_on_its_own),
         TEST(hashes_see_structure_and_not_names),
-        TEST(users_are_found),
+        TEST(sizes_multiply_or_say_why_not),
         TEST(numel_multiplies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,14 +40,8 @@ static llf_status life(llf_context *cx, const char *text, size_t bytes)
         copy = llfi_graph_clone(g, cx);
         status = copy ? LLF_OK : llfi_nomem(&cx->diag);
     }
-    llfi_arena arena;
-    llfi_arena_init(&arena, &cx->mem);
-    llfi_users users;
-    if (status == LLF_OK)
-        status = llfi_users_make(copy, &arena, &users);
     if (status == LLF_OK && llf_neg(copy, 3) == LLF_NONE)
         status = copy->poisoned;
-    llfi_arena_destroy(&arena);
     llf_graph_destroy(copy);
     llf_graph_destroy(g);
     return status;

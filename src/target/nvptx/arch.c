@@ -36,20 +36,14 @@ static const struct {
 /* Below this nothing we emit is missing, and drivers from CUDA 11.5 on take it. */
 #define PTX_PREFERRED 75
 
-static void legal_list(char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = 0;
-    for (size_t i = 0; i < LLFI_COUNT(archs) && used < size; i++)
-        if (archs[i].ptx <= PTX_OF_LLVM)
-            used += (size_t)snprintf(text + used, size - used, "%ssm_%u%s", used ? ", " : "", archs[i].sm,
-                                     archs[i].a ? "a" : "");
-}
-
 static llf_status bad_arch(llfi_diag *d, const char *text)
 {
-    char list[256];
-    legal_list(list, sizeof list);
+    char list[256] = "", name[16];
+    for (size_t i = 0; i < LLFI_COUNT(archs); i++) {
+        snprintf(name, sizeof name, "sm_%u%s", archs[i].sm, archs[i].a ? "a" : "");
+        if (archs[i].ptx <= PTX_OF_LLVM)
+            llfi_diag_list(list, sizeof list, name);
+    }
     return llfi_fail(d, LLF_E_TARGET, "target nvptx: unknown architecture '%.48s'; legal: %s", text, list);
 }
 
