@@ -193,8 +193,8 @@ void bench_ceilings_free(bench_ceilings *);
 bool bench_ceiling_ptx(llfi_str *, uint32_t sm, uint32_t variant, uint32_t reads, uint32_t writes);
 const char *bench_ceiling_ptx_name(uint32_t variant);
 uint32_t bench_ceiling_ptx_threads(uint32_t variant);
-void bench_flush_ptx(llfi_str *, uint32_t sm);
-void bench_empty_ptx(llfi_str *, uint32_t sm, uint32_t args);
+void bench_flush_ptx(llfi_str *);
+void bench_empty_ptx(llfi_str *, uint32_t args);
 
 /* ---- measure.c: one case at one size: baseline and heuristics */
 typedef struct {
@@ -245,10 +245,11 @@ typedef struct {
     llf_execution *execution;
     double compile_ms;
 } bench_session;
+llf_options bench_session_options(const bench_run *, const char *heuristic);
 llf_status bench_session_open(bench_run *, const llf_graph *, const char *heuristic, bench_session *);
 /* Binds the tensors at shapes given by the symbols of `g` and prepares. */
-llf_status bench_session_bind(bench_run *, const bench_session *, llf_execution *, const llf_graph *g,
-                              const int64_t *symbol, void *const *buffer);
+llf_status bench_session_bind(bench_run *, llf_execution *, const llf_graph *g, const int64_t *symbol,
+                              void *const *buffer);
 void bench_session_close(bench_session *);
 /* Shape and element count of a node for given symbol values, by the graph's own symbol order. */
 bool bench_shape(const llf_graph *, llf_id, const int64_t *symbol, llf_tensor *, int64_t *numel);

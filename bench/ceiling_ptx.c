@@ -121,9 +121,8 @@ bool bench_ceiling_ptx(llfi_str *s, uint32_t sm, uint32_t variant, uint32_t read
 }
 
 /* p0: buffer, p1: vectors of 16 bytes; a grid-stride loop that only reads. */
-void bench_flush_ptx(llfi_str *s, uint32_t sm)
+void bench_flush_ptx(llfi_str *s)
 {
-    (void)sm;
     put_head(s, false);
     llfi_str_puts(
         s, ".visible .entry llfuse_flush(.param .u64 p0, .param .u64 p1)\n.maxntid 512, 1, 1\n{\n"
@@ -143,9 +142,8 @@ void bench_flush_ptx(llfi_str *s, uint32_t sm)
            "    st.global.u32 [%base], %s;\n    ret;\n}\n");
 }
 
-void bench_empty_ptx(llfi_str *s, uint32_t sm, uint32_t args)
+void bench_empty_ptx(llfi_str *s, uint32_t args)
 {
-    (void)sm;
     put_head(s, false);
     llfi_str_puts(s, ".visible .entry llfuse_empty(");
     put_params(s, args);

@@ -202,7 +202,7 @@ static llf_status run_small(checker *c, bench_session *s, void **buffer)
             LLF_TRY(d->ops->fill(d, buffer[i], 0xA5, bytes_of(c, id)));
     }
     LLF_TRY(bench_session_open(c->r, c->small, "primitive", s));
-    LLF_TRY(bench_session_bind(c->r, s, s->execution, c->small, NULL, buffer));
+    LLF_TRY(bench_session_bind(c->r, s->execution, c->small, NULL, buffer));
     if (llf_run(s->execution, d->stream) != LLF_OK)
         return llfi_fail(&c->r->cx->diag, LLF_E_DRIVER, "%s", llf_execution_error(s->execution)->message);
     LLF_TRY(d->ops->sync(d));

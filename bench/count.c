@@ -257,7 +257,7 @@ llf_status bench_count_ceiling(bench_run *r, const bench_session *s, const llf_g
     program_symbols(s->program, g, symbol, own);
     llfi_arena_init(&scratch, mem);
     for (uint32_t k = 0; k < s->program->plan.kernels && status == LLF_OK; k++) {
-        double one;
+        double one = 0;
         status = kernel_ceiling(r, s->program, k, own, &scratch, &one);
         *ms += one;
     }

@@ -168,7 +168,7 @@ static llf_status empty_kernel(bench_device *d, uint32_t args, const llfi_cuda_k
         llfi_cuda_kernel_unload(g->cu, &g->empty[--g->empties].kernel);
     llfi_str ptx;
     llfi_str_init(&ptx, mem);
-    bench_empty_ptx(&ptx, g->sm, args);
+    bench_empty_ptx(&ptx, args);
     LLF_TRY(load(d, &ptx, "llfuse_empty", &g->empty[g->empties].kernel));
     g->empty[g->empties].args = args;
     *out = &g->empty[g->empties++].kernel;
@@ -273,7 +273,7 @@ static llf_status gpu_open(llfi_diag *diag, bench_device *d, uint32_t threads)
     if (status == LLF_OK) {
         llfi_str ptx;
         llfi_str_init(&ptx, mem);
-        bench_flush_ptx(&ptx, g->sm);
+        bench_flush_ptx(&ptx);
         status = load(d, &ptx, "llfuse_flush", &g->flush);
     }
     if (status != LLF_OK)

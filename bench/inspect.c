@@ -1,35 +1,25 @@
 /* inspect.c: --explain and --emit: what was decided and what was generated, as text. Nothing is run. */
 #include "bench/bench.h"
 
+#include "jit/jit.h"
+
 static llf_status compile(bench_run *r, const bench_case *k, const char *heuristic, llf_graph **g,
                           llf_program **p)
 {
-    llf_options o = {.size = sizeof o,
-                     .target = r->target,
-                     .heuristic = heuristic,
-                     .set = r->params[0] ? r->params : NULL,
-                     .compile_threads = r->opt->threads};
+    llf_options o = bench_session_options(r, heuristic);
     LLF_TRY(llf_graph_parse(r->cx, k->text, k->bytes, k->file, g));
     return llf_compile(r->cx, *g, &o, p);
-}
-
-static llf_status fuse_options(bench_run *r, const char *heuristic, const llf_program *p,
-                               llfi_fuse_options *o)
-{
-    llfi_fuse_options_default(o);
-    o->heuristic = llfi_heuristic_find(heuristic);
-    o->param_bytes = p->target.param_bytes;
-    return r->params[0] ? llfi_params_set(&r->cx->diag, &o->params, r->params) : LLF_OK;
 }
 
 static llf_status explain_one(bench_run *r, const bench_case *k, const char *heuristic, llfi_str *out)
 {
     llf_graph *g = NULL;
     llf_program *p = NULL;
+    llf_options given = bench_session_options(r, heuristic);
     llfi_fuse_options o;
     llf_status status = compile(r, k, heuristic, &g, &p);
     if (status == LLF_OK)
-        status = fuse_options(r, heuristic, p, &o);
+        status = llfi_options_fuse(&r->cx->diag, &given, &p->target, &o);
     if (status == LLF_OK) {
         llfi_str_printf(out, "%s, heuristic %s, target %s\n", k->name, heuristic, p->target.name);
         status = llfi_plan_explain(r->cx, p->graph, &p->plan, &o, out);

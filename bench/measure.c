@@ -153,7 +153,7 @@ static llf_status start_program(job *j, uint32_t p)
     uint32_t side = p ? 1 : 0;
     bench_progress(j->r, "%s: compiling %s", j->k->name, j->heuristic[p]);
     LLF_TRY(bench_session_open(j->r, j->g, j->heuristic[p], s));
-    LLF_TRY(bench_session_bind(j->r, s, s->execution, j->g, j->symbol, j->buffer[side]));
+    LLF_TRY(bench_session_bind(j->r, s->execution, j->g, j->symbol, j->buffer[side]));
     for (uint32_t i = j->inputs; i < j->inputs + j->outputs; i++)
         LLF_TRY(d->ops->fill(d, j->buffer[side][i], side ? 0xA5 : 0x5A, j->bytes[i]));
     LLF_TRY(d->ops->sync(d));
@@ -224,7 +224,7 @@ static llf_status issue_cost(job *j, uint32_t p)
         tiny[i] = j->symbol[i] < TINY ? j->symbol[i] : TINY;
     llf_execution *e = NULL;
     LLF_TRY(llf_execution_create(j->r->cx, s->loaded, &e));
-    llf_status status = bench_session_bind(j->r, s, e, j->g, tiny, j->buffer[1]);
+    llf_status status = bench_session_bind(j->r, e, j->g, tiny, j->buffer[1]);
     bool has_bare = true;
     uint32_t calls = CALLS / (program->plan.kernels ? program->plan.kernels : 1) + 1;
     for (uint32_t round = 0; round < ROUNDS && status == LLF_OK; round++) {
@@ -234,7 +234,7 @@ static llf_status issue_cost(job *j, uint32_t p)
         ours[round] = (llfi_now_ms() - start) * 1e3 / calls;
         bare[round] = 0;
         for (uint32_t k = 0; k < program->plan.kernels && status == LLF_OK && has_bare; k++) {
-            double us;
+            double us = -1;
             status = d->ops->bare_launch(d, program->kernel[k].schedule.args, calls, &us);
             has_bare = us >= 0;
             bare[round] += us;

@@ -14,13 +14,18 @@ static llf_status carry(bench_run *r, const llf_execution *e, llf_status status)
     return status;
 }
 
+llf_options bench_session_options(const bench_run *r, const char *heuristic)
+{
+    return (llf_options){.size = sizeof(llf_options),
+                         .target = r->target,
+                         .heuristic = heuristic,
+                         .set = r->params[0] ? r->params : NULL,
+                         .compile_threads = r->opt->threads};
+}
+
 llf_status bench_session_open(bench_run *r, const llf_graph *g, const char *heuristic, bench_session *s)
 {
-    llf_options o = {.size = sizeof o,
-                     .target = r->target,
-                     .heuristic = heuristic,
-                     .set = r->params[0] ? r->params : NULL,
-                     .compile_threads = r->opt->threads};
+    llf_options o = bench_session_options(r, heuristic);
     *s = (bench_session){0};
     double start = llfi_now_ms();
     LLF_TRY(llf_compile(r->cx, g, &o, &s->program));
@@ -41,13 +46,12 @@ bool bench_shape(const llf_graph *g, llf_id id, const int64_t *symbol, llf_tenso
 {
     llfi_type type = llfi_type_of(g, id);
     *t = (llf_tensor){.dtype = type.dtype, .rank = type.rank};
-    *numel = 1;
-    for (uint32_t i = 0; i < type.rank; i++)
-        if (!llfi_dim_eval(g->dims, type.dim[i], symbol, &t->shape[i]) ||
-            __builtin_mul_overflow(*numel, t->shape[i], numel))
-            return false;
     int64_t bytes;
-    return !__builtin_mul_overflow(*numel, (int64_t)llfi_dtypes[type.dtype].bytes, &bytes);
+    for (uint32_t i = 0; i < type.rank; i++)
+        if (!llfi_dim_eval(g->dims, type.dim[i], symbol, &t->shape[i]))
+            return false;
+    return llfi_type_size(g, type, symbol, 1, numel) == LLF_OK &&
+           llfi_type_size(g, type, symbol, llfi_dtypes[type.dtype].bytes, &bytes) == LLF_OK;
 }
 
 double bench_scalar_value(const bench_case *k, const char *name)
@@ -58,10 +62,9 @@ double bench_scalar_value(const bench_case *k, const char *name)
     return 1.0;
 }
 
-llf_status bench_session_bind(bench_run *r, const bench_session *s, llf_execution *e, const llf_graph *g,
-                              const int64_t *symbol, void *const *buffer)
+llf_status bench_session_bind(bench_run *r, llf_execution *e, const llf_graph *g, const int64_t *symbol,
+                              void *const *buffer)
 {
-    (void)s;
     uint32_t inputs = llf_graph_inputs(g), outputs = llf_graph_outputs(g);
     for (uint32_t i = 0; i < inputs + outputs; i++) {
         llf_id id = i < inputs ? g->inputs.at[i] : g->outputs.at[i - inputs];

@@ -1,7 +1,7 @@
 /* llfuse_opt.c: runs named passes over a .llf file and prints the graph or the plan; or compiles it and
  * prints what LLVM makes. It holds no compiler logic of its own. Exit codes: 0 done, 2 bad usage or input, 3
  * no such target here, 1 the rest. */
-#include "runtime/program.h"
+#include "jit/jit.h"
 
 #include <stdlib.h>
 
@@ -134,27 +134,13 @@ static llf_status run_passes(llf_context *cx, llf_graph *g, const char *list, ll
     return llfi_passes_run(cx, g, name, n, state, plan);
 }
 
-static llf_status unknown_heuristic(llf_context *cx, const char *name)
-{
-    char legal[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < llfi_heuristics_count && used < sizeof legal; i++)
-        used += (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", i ? ", " : "",
-                                 llfi_heuristics[i].name);
-    return llfi_fail(&cx->diag, LLF_E_ARG, "no heuristic is named \"%.64s\"; they are %s", name, legal);
-}
-
 static llf_status options(llf_context *cx, const args *a, llfi_fuse_options *o)
 {
-    llfi_fuse_options_default(o);
-    if (a->heuristic && !(o->heuristic = llfi_heuristic_find(a->heuristic)))
-        return unknown_heuristic(cx, a->heuristic);
-    if (a->target) { /* its parameter limit counts */
-        llfi_target t;
+    llf_options given = {.size = sizeof given, .heuristic = a->heuristic, .set = a->set};
+    llfi_target t;
+    if (a->target) /* its parameter limit counts */
         LLF_TRY(llfi_target_make(cx, a->target, &t));
-        o->param_bytes = t.param_bytes;
-    }
-    return llfi_params_set(&cx->diag, &o->params, a->set);
+    return llfi_options_fuse(&cx->diag, &given, a->target ? &t : NULL, o);
 }
 
 static llf_status passes_text(llf_context *cx, llf_graph *g, const args *a, llfi_str *s)

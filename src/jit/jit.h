@@ -9,7 +9,8 @@ typedef struct {
     llfi_str *llvm, *llvm_opt, *assembly;
 } llfi_stages;
 
-/* options.c: the caller's struct, of whatever version, checked and completed; fuse options from it. */
+/* options.c: the caller's struct, of whatever version, checked and completed; fuse options from it,
+ * with the parameter limit of the target (NULL: the default's). */
 llf_status llfi_options_read(llfi_diag *, const llf_options *given, llf_options *out);
 llf_status llfi_options_fuse(llfi_diag *, const llf_options *, const llfi_target *, llfi_fuse_options *);
 

@@ -25,10 +25,8 @@ llf_status llfi_options_read(llfi_diag *d, const llf_options *given, llf_options
 static llf_status unknown_heuristic(llfi_diag *d, const char *name)
 {
     char legal[300] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < llfi_heuristics_count && used < sizeof legal; i++)
-        used += (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", i ? ", " : "",
-                                 llfi_heuristics[i].name);
+    for (size_t i = 0; i < llfi_heuristics_count; i++)
+        llfi_diag_list(legal, sizeof legal, llfi_heuristics[i].name);
     return llfi_fail(d, LLF_E_ARG, "no heuristic '%.64s'; there are %s", name, legal);
 }
 
@@ -43,6 +41,7 @@ llf_status llfi_options_fuse(llfi_diag *d, const llf_options *o, const llfi_targ
     }
     if (o->set)
         LLF_TRY(llfi_params_set(d, &fuse->params, o->set));
-    fuse->param_bytes = t->param_bytes;
+    if (t)
+        fuse->param_bytes = t->param_bytes;
     return LLF_OK;
 }

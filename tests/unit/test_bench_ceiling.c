@@ -76,17 +76,17 @@ static void the_flush_only_reads_and_the_empty_kernel_does_nothing(void **state)
     (void)state;
     llfi_str s;
     llfi_str_init(&s, &llfi_malloc_allocator);
-    bench_flush_ptx(&s, 90);
+    bench_flush_ptx(&s);
     assert_int_equal(count(s.at, "ld.global.v4.u32"), 1);
     assert_int_equal(count(s.at, "st.global"), 1); /* behind a condition that the data do not meet */
     keep(&s, "flush");
     llfi_str_clear(&s);
-    bench_empty_ptx(&s, 90, 5);
+    bench_empty_ptx(&s, 5);
     assert_int_equal(count(s.at, ".param .u64"), 5);
     assert_int_equal(count(s.at, "global"), 0);
     keep(&s, "empty");
     llfi_str_clear(&s);
-    bench_empty_ptx(&s, 90, 0);
+    bench_empty_ptx(&s, 0);
     assert_int_equal(count(s.at, ".param"), 0);
     keep(&s, "empty_0");
     llfi_str_free(&s);
