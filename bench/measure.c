@@ -15,8 +15,8 @@
 #define TINY 8          /* elements where only the cost of issuing is left */
 #define CALLS 200u
 #define ROUNDS 11u
-#define CEILING_LEAST \
-    ((int64_t)1 << 20) /* below, launch cost is all there is: no share of a ceiling is given */
+/* Bytes below which launch cost is all there is: no share of a ceiling is given. */
+#define CEILING_LEAST ((int64_t)1 << 20)
 
 static const llf_allocator *const mem = &llfi_malloc_allocator;
 

@@ -1,6 +1,7 @@
 /* cse.c: equal operations on equal operands become one, the first. Inputs are never merged.
- * In:   any graph. Out: no two non-input nodes have the same op, attribute, type and operands (operands of
- * COMM ops in any order). Why: fewer operations and buffers. Cost: linear. */
+ * In: any graph.
+ * Out: no two non-input nodes have the same op, attribute, type and operands (operands of COMM ops in any
+ * order). Why: fewer operations and buffers. Cost: linear. */
 #include "pass.h"
 
 static void key_of(const llfi_rewrite *r, const llfi_node *n, llf_id arg[3])

@@ -1,6 +1,8 @@
 /* dce.c: what no output needs goes. Inputs stay: they are the graph's signature.
- * In:   any graph. Out: every node but an input reaches an output. Why: later passes assume users. Cost:
- * linear. */
+ * In: any graph.
+ * Out: every node but an input reaches an output.
+ * Why: later passes assume users.
+ * Cost: linear. */
 #include "pass.h"
 
 /* Marks what outputs need, users before operands. */

@@ -1,6 +1,9 @@
 /* decompose.c: composites become their lists of primitives. The list IS the definition (docs/ir.md,
- * "Composites"), so nothing here may look at the target, a mode or a neighbour. In:   any graph. Out: a graph
- * without composites. Why: later passes and both targets know primitives only. Cost: linear. */
+ * "Composites"), so nothing here may look at the target, a mode or a neighbour.
+ * In: any graph.
+ * Out: a graph without composites.
+ * Why: later passes and both targets know primitives only.
+ * Cost: linear. */
 #include "pass.h"
 #include "ir/float.h"
 

@@ -1,7 +1,9 @@
 /* fold.c: EXACT operations whose operands are all literals become literals. Never functions: exp(1.5) is
- * computed on the target. Uses the oracle's own evaluation, so folded and run bits agree. In:   any graph.
- * Out: no EXACT primitive but copy has literals alone for operands. Why: literals cost nothing. Cost: linear.
- */
+ * computed on the target. Uses the oracle's own evaluation, so folded and run bits agree.
+ * In: any graph.
+ * Out: no EXACT primitive but copy has literals alone for operands.
+ * Why: literals cost nothing.
+ * Cost: linear. */
 #include "interp/interp.h"
 #include "pass.h"
 

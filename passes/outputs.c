@@ -1,6 +1,9 @@
 /* outputs.c: every output gets a node of its own: a returned leaf, and a value returned twice, become copies.
- * It adds copies and does nothing else. In:   any graph. Out: every output is an operation, none stands
- * twice. Why: an output is a buffer that exactly one kernel stores. Cost: linear. */
+ * It adds copies and does nothing else.
+ * In: any graph.
+ * Out: every output is an operation, none stands twice.
+ * Why: an output is a buffer that exactly one kernel stores.
+ * Cost: linear. */
 #include "pass.h"
 
 llf_status llfi_pass_outputs(llfi_pass *p, llf_graph *g)

@@ -1,8 +1,11 @@
 /* simplify.c: the equations of rules.def. Every one holds bit for bit for NaN, infinities, signed zeros,
  * subnormals and wrap-around; none may be allowed by "real numbers would". A rule answers with a value that
- * exists already or with an operation in place of the asked one; it never adds a node. In:   any graph. Out:
- * no rule applies to any node. Why: smaller graph, fewer bytes. Cost: linear: operands are simplified before
- * their users, and each step of a rule takes at least one node off the path to an operand. */
+ * exists already or with an operation in place of the asked one; it never adds a node.
+ * In: any graph.
+ * Out: no rule applies to any node.
+ * Why: smaller graph, fewer bytes.
+ * Cost: linear: operands are simplified before their users, and each step of a rule takes at least one node
+ * off the path to an operand. */
 #include "ir/float.h"
 #include "pass.h"
 

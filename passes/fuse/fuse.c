@@ -1,7 +1,10 @@
 /* fuse.c: the search: nodes in topological order, each to the best group that legal.c allows, groups that a
  * node brings together merged. It knows no heuristic by name and no cost: the selected score ranks, legal.c
- * refuses. In:   primitives, a node for each output. Out: a plan beside the graph. Why: a kernel boundary is
- * a trip through memory. Cost: linear; ties go to the lower id, so the same input gives the same plan. */
+ * refuses.
+ * In: primitives, a node for each output.
+ * Out: a plan beside the graph.
+ * Why: a kernel boundary is a trip through memory.
+ * Cost: linear; ties go to the lower id, so the same input gives the same plan. */
 #include "fuse/fuse.h"
 #include "pass.h"
 

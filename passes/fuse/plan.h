@@ -64,8 +64,7 @@ typedef struct {
 } llfi_fuse_options;
 void llfi_fuse_options_default(llfi_fuse_options *);
 
-/* ---- accounting (cost.c), DESIGN section 4 "Counting". Bytes are for given symbol values; -1 on overflow.
- */
+/* ---- accounting (cost.c). Bytes are for given symbol values; -1 on overflow. */
 /* Distinct buffers read by a kernel (ids of INPUT nodes that are not scalars, or of values stored by other
  * kernels). */
 llf_status llfi_kernel_reads(const llf_graph *, const llfi_plan *, uint32_t kernel, llfi_arena *, llf_id **id,

@@ -142,7 +142,7 @@ llf_id llfi_build_input(llf_graph *g, uint32_t type, bool scalar, uint32_t name,
     return id;
 }
 
-/* ---- the public builders -------------------------------------------------------------------------- */
+/* ---- the public builders */
 
 /* The name's offset, 0 for none, UINT32_MAX after a diagnostic. Only a name that was known before can belong
  * to another input, so the search is rare. */

@@ -5,10 +5,9 @@
  * away. Must not know of tensors. */
 #include "ir/dims.h"
 
-#define MAX_DEPTH                                                                                            \
-    31u                /* of nested floordiv, min, max: at most two brackets each, so LLFI_MAX_NESTING holds \
-                        */
-#define MAX_TERMS 256u /* of one sum */
+/* Of nested floordiv, min, max: at most two brackets each, so that LLFI_MAX_NESTING holds. */
+#define MAX_DEPTH 31u
+#define MAX_TERMS 256u  /* of one sum */
 #define MAX_FACTORS 64u /* of one product */
 #define MAX_SIZE 4096u  /* leaves that printing visits */
 

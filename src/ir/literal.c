@@ -6,7 +6,7 @@
 
 typedef unsigned __int128 u128;
 
-/* ---- formats ------------------------------------------------------------------------------------------ */
+/* ---- formats */
 
 typedef struct {
     int precision; /* bits, the leading one included */
@@ -67,7 +67,7 @@ static uint64_t round_u128(format f, u128 v, int64_t e2, bool sticky)
     return round_to(f, (uint64_t)(v >> down), e2 + down, sticky);
 }
 
-/* ---- big integers: up to 800 digits over 10^1145 ------------------------------------------------------ */
+/* ---- big integers: up to 800 digits over 10^1145 */
 
 #define LIMBS 136
 typedef struct {
@@ -167,8 +167,7 @@ static uint64_t round_ratio(format f, big *num, big *den, bool sticky)
     return round_to(f, q, -64 - (int64_t)up, sticky || num->n != 0);
 }
 
-/* ---- decimal ----------------------------------------------------------------------------------------------
- */
+/* ---- decimal */
 
 /* Halfway points of f64 have at most 767 significant digits: what comes later only breaks a tie. */
 #define MAX_DIGITS 800
@@ -284,8 +283,7 @@ static bool scan_decimal(const char *p, const char *end, decimal *d)
     return p == end;
 }
 
-/* ---- hexadecimal ------------------------------------------------------------------------------------------
- */
+/* ---- hexadecimal */
 
 static int hex_digit(char c)
 {
@@ -326,8 +324,7 @@ static bool scan_hex(const char *p, const char *end, format f, uint64_t *bits)
     return any && p == end;
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------ */
+/* ---- reading */
 
 static bool is_word(const char *p, const char *end, const char *word)
 {
@@ -413,8 +410,7 @@ llf_status llfi_literal_parse(llfi_diag *d, llfi_place at, llf_dtype dtype, cons
                         cut, p, dots, name);
 }
 
-/* ---- printing ---------------------------------------------------------------------------------------------
- */
+/* ---- printing */
 
 typedef struct {
     char digit[24];
@@ -538,8 +534,8 @@ void llfi_literal_print(llf_dtype dtype, uint64_t bits, llfi_str *s)
     if (magnitude == infinity_of(f)) {
         llfi_str_puts(s, "inf");
     } else if (v < 256.0 && v == (double)(int)v) {
-        llfi_str_printf(s, "%d.0",
-                        (int)v); /* exact in every format, and shorter digits would be another integer */
+        /* exact in every format, and shorter digits would be another integer */
+        llfi_str_printf(s, "%d.0", (int)v);
     } else {
         shortest d;
         find_shortest(f, v, magnitude, &d);

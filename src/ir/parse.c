@@ -25,7 +25,7 @@ typedef struct {
     uint32_t count; /* may be over MAX_OPERANDS: the message tells it */
 } operands;
 
-/* ---- values ------------------------------------------------------------------------------------------- */
+/* ---- values */
 
 static const llfi_value *find_value(const llfi_parser *p, const llfi_word *w, uint64_t hash)
 {
@@ -69,8 +69,7 @@ static llf_status keep_name(llfi_parser *p, const llfi_word *w, uint32_t *name)
     return *name == UINT32_MAX ? llfi_nomem(p->lex.diag) : LLF_OK;
 }
 
-/* ---- operands -------------------------------------------------------------------------------------------
- */
+/* ---- operands */
 
 static llf_status parse_operand(llfi_parser *p, const char *op, operand *o)
 {
@@ -146,8 +145,7 @@ static void take_dtypes(const llfi_parser *p, const char *sig, operands *list)
     }
 }
 
-/* ---- attributes -----------------------------------------------------------------------------------------
- */
+/* ---- attributes */
 
 static llf_status bad_word(llfi_parser *p, const llfi_op_info *o, const llfi_word *name, const char *found)
 {
@@ -185,8 +183,7 @@ static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_w
                         what.text, llfi_attr_legal(o->attr));
 }
 
-/* ---- lines ----------------------------------------------------------------------------------------------
- */
+/* ---- lines */
 
 static uint32_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
@@ -342,9 +339,8 @@ static llf_status parse_node(llfi_parser *p)
     uint64_t attr = 0;
     llf_id id;
     LLF_TRY(parse_arguments(p, o, &list, &given, &attr));
-    if (llfi_lex_peek(x) != '!')
-        LLF_TRY(end_of_line(
-            p, "behind an operand")); /* before the operands are counted: a missing comma is no arity */
+    if (llfi_lex_peek(x) != '!') /* before the operands are counted: a missing comma is no arity */
+        LLF_TRY(end_of_line(p, "behind an operand"));
     if (o->attr == LLFI_ATTR_DTYPE && !given)
         return llfi_fail_at(x->diag, LLF_E_PARSE, word.place, o->name, "%s needs the attribute %s=", o->name,
                             llfi_attr_name(o->attr));
@@ -408,8 +404,7 @@ static llf_status parse_body(llfi_parser *p)
     }
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------------
- */
+/* ---- the graph */
 
 static llf_status parse_input(llfi_parser *p)
 {

@@ -29,8 +29,8 @@ typedef struct {
 
 struct llf_program {
     llf_allocator mem;
-    llf_context cx; /* the program's own: its allocator outlives the caller's context, its diagnostic serves
-                       llf_compile */
+    /* The program's own: its allocator outlives the caller's context, its diagnostic serves llf_compile. */
+    llf_context cx;
     llfi_arena arena;
     llf_graph *graph; /* optimised; owned; graph->cx == &program->cx */
     llfi_plan plan;
@@ -46,8 +46,8 @@ struct llf_program {
     char *override_dir; /* copied from the context; NULL: off */
     char *dump_dir;
     struct {
-        double passes_ms, plan_ms, lower_ms, opt_ms, emit_ms,
-            total_ms; /* lower, opt, emit: summed over modules */
+        double passes_ms, plan_ms, total_ms;
+        double lower_ms, opt_ms, emit_ms; /* summed over modules */
     } phase;
     llfi_pass_time pass_time[16];
     uint32_t pass_times;

@@ -20,8 +20,7 @@ typedef struct {
     llf_dtype dtype; /* of the buffer's elements or the scalar */
     uint32_t ref;
     bool written; /* buffer */
-    bool
-        vector; /* buffer accessed by vectors: its address must be a multiple of vector_align for that path */
+    bool vector;  /* buffer accessed by vectors: they need its address to be a multiple of vector_align */
 } llfi_arg;
 
 #define LLFI_LAUNCH_VALUES 4

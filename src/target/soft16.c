@@ -67,8 +67,8 @@ static LLVMValueRef narrow_f16(llfi_emit *e, LLVMValueRef x)
     LLVMValueRef small = llfi_emit_as(e, e->i32, LLVMBuildFAdd(b, llfi_emit_as(e, e->f32, mag), half, ""));
     small = LLVMBuildSub(b, small, u32c(e, 126u << 23), "");
     LLVMValueRef even = LLVMBuildAnd(b, LLVMBuildLShr(b, mag, u32c(e, 13), ""), u32c(e, 1), "");
-    LLVMValueRef rebased =
-        LLVMBuildAdd(b, mag, u32c(e, 0xc8000fffu), ""); /* (15 - 127) << 23, plus half a unit less one */
+    /* (15 - 127) << 23, plus half a unit less one */
+    LLVMValueRef rebased = LLVMBuildAdd(b, mag, u32c(e, 0xc8000fffu), "");
     LLVMValueRef normal = LLVMBuildLShr(b, LLVMBuildAdd(b, rebased, even, ""), u32c(e, 13), "");
     LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntUGT, mag, u32c(e, 0x7f800000), "");
     LLVMValueRef special = LLVMBuildSelect(b, is_nan, u32c(e, 0x7e00), u32c(e, 0x7c00), "");

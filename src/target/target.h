@@ -25,8 +25,7 @@ typedef struct llfi_target {
 
 /* How functions and roundings are made; all on register form at emit->width. */
 typedef struct {
-    /* x -> op(x) for function ops (not EXACT), f32 or f64 register form; the caller rounds to 16-bit dtypes
-     */
+    /* x -> op(x) for function ops (not EXACT) in f32 or f64; the caller rounds to 16-bit dtypes */
     LLVMValueRef (*function)(struct llfi_emit *, llf_op, llf_dtype compute, LLVMValueRef x);
     /* float value -> i16 bits, one rounding; from f32 or f64 */
     LLVMValueRef (*narrow)(struct llfi_emit *, llf_dtype to, LLVMValueRef x);
@@ -52,14 +51,13 @@ struct llfi_backend {
     const char *name; /* "nvptx", "host" */
     const llfi_lowering *lowering;
     const struct llfi_skeleton *const *skeletons; /* NULL-terminated, in order of preference */
-    /* Fills cpu, features and limits from the text after the backend's name (may be ""). E_TARGET or E_ARG.
-     */
+    /* Fills cpu, features and limits from the text after the backend's name (may be ""). E_TARGET. */
     llf_status (*init)(llfi_diag *, const char *text, llfi_target *);
     /* Triple, data layout and function attributes of a fresh module; kernel function of that name and
      * argument list. */
     llf_status (*begin)(struct llfi_site *);
-    /* Verifies that nothing unselectable is left, optimises, emits. `stages`: NULL or texts wanted by name
-     * "llvm-opt", "asm". Thread-safe: touches only the module. */
+    /* Verifies that nothing unselectable is left, optimises, emits; after a failure no code is left. Texts
+     * are appended where wanted (NULL: not). Thread-safe: touches only the module. */
     llf_status (*compile)(llfi_diag *, const llfi_target *, const llf_allocator *, LLVMModuleRef, llfi_code *,
                           llfi_str *llvm_opt, llfi_str *assembly);
 };

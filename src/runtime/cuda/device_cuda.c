@@ -248,8 +248,8 @@ static llf_status allocate(llfi_diag *d, llf_loaded *l, size_t bytes, void **out
     const llfi_cuda *c = ((const state *)l->state)->cuda;
     CUdeviceptr p = 0;
     *out = NULL;
-    CUresult r = c->MemAlloc(
-        &p, bytes); /* at least 256-byte aligned: CUDA C++ Programming Guide, device memory accesses */
+    /* at least 256-byte aligned: CUDA C++ Programming Guide, device memory accesses */
+    CUresult r = c->MemAlloc(&p, bytes);
     if (r == CUDA_ERROR_OUT_OF_MEMORY) {
         size_t unused = 0, total = 0;
         (void)c->MemGetInfo(&unused, &total);
