@@ -105,7 +105,7 @@ typedef struct llf_execution llf_execution;
 LLF_API const char *llf_status_name(llf_status);
 LLF_API const char *llf_status_text(llf_status);
 
-/* Text of a dtype ("bf16") and its size in bytes. */
+/* Text of a dtype ("bf16") and its size in bytes; "?" and 0 for what is none. Static. */
 LLF_API const char *llf_dtype_name(llf_dtype);
 LLF_API size_t llf_dtype_size(llf_dtype);
 
@@ -123,15 +123,14 @@ typedef struct {
 } llf_allocator;
 
 typedef struct {
-    size_t size;                    /* sizeof(llf_context_options) */
+    size_t size;                    /* sizeof(llf_context_options); all else may be zero */
     const llf_allocator *allocator; /* NULL: malloc. Copied. */
     /* Receives log lines without a newline. NULL: stderr. May be called by compile workers, never twice at
      * once. */
     void (*log)(void *user, const char *topic, const char *line);
     void *log_user;
-    const char *logs;         /* as LLF_LOGS; NULL: take the variable */
-    const char *dump_dir;     /* as LLF_DUMP_DIR */
-    const char *override_dir; /* as LLF_OVERRIDE_DIR */
+    /* As the variables LLF_LOGS, LLF_DUMP_DIR and LLF_OVERRIDE_DIR; NULL: take the variable. Copied. */
+    const char *logs, *dump_dir, *override_dir;
 } llf_context_options;
 
 /* The last failure in a context. Strings are owned by the context, valid until its next failing call. */
@@ -139,7 +138,7 @@ typedef struct {
     llf_status status;
     const char *message; /* one sentence, with "file:line:col: " in front where there is a place */
     const char *file;    /* "" when the graph was built by calls */
-    uint32_t line, col;  /* from 1; 0 when there is none */
+    uint32_t line, col;  /* from 1, bytes; 0 when there is none */
     const char *op;      /* "" or the op's name */
 } llf_diagnostic;
 
@@ -148,17 +147,23 @@ typedef struct {
 LLF_API llf_context *llf_context_create(const llf_context_options *options);
 LLF_API llf_status llf_context_status(const llf_context *);
 /* Frees the context. Its graphs must have been destroyed; programs, loadeds and executions may outlive it
- * only if a later context is passed to their calls. NULL is allowed. */
+ * only if a later context is passed to their calls, and the allocator's `user` lives as long. NULL is
+ * allowed. */
 LLF_API void llf_context_destroy(llf_context *);
 LLF_API const llf_diagnostic *llf_last_error(const llf_context *);
 
 /* ---- graph ------------------------------------------------------------------------------------ */
 
-/* An empty graph; `name` is copied (letters, digits, '_', '.'; NULL: "main"). NULL on failure. */
+/* Names of graphs and inputs: 1 to 255 letters, digits, '_', '.', '-'; copied. */
+
+/* An empty graph; `name` NULL: "main". NULL on failure: E_ARG for a bad name, E_NOMEM. */
 LLF_API llf_graph *llf_graph_create(llf_context *, const char *name);
+/* NULL is allowed. Programs keep nothing of the graph. */
 LLF_API void llf_graph_destroy(llf_graph *);
 
-/* Reads `.llf` text (docs/ir.md). `file` names it in diagnostics. `text` need not end in NUL. */
+/* Reads `.llf` text (docs/ir.md). `file` names it in diagnostics (NULL: "<text>"). `text` need not end in
+ * NUL. Destroy the graph; after a failure there is none. E_PARSE, E_TYPE, E_GRAPH, E_LIMIT, with the place.
+ */
 LLF_API llf_status llf_graph_parse(llf_context *, const char *text, size_t bytes, const char *file,
                                    llf_graph **);
 /* Writes the graph as text into memory of the context's allocator; free with llf_text_free. Parsing the text
@@ -167,14 +172,20 @@ LLF_API llf_status llf_graph_print(llf_context *, const llf_graph *, char **text
 LLF_API void llf_text_free(llf_context *, char *text, size_t bytes);
 
 /* A symbolic extent for llf_input: -(k+1) stands for the graph's k-th symbol. Returns that negative number,
- * or 0 on failure. The same name gives the same symbol. */
+ * or 0 on failure. The same name gives the same symbol: letters, digits, '_', no digit first, not min or max.
+ */
 LLF_API int64_t llf_symbol(llf_graph *, const char *name);
 
-/* A tensor bound at run time. shape[i] >= 0, or a value of llf_symbol. rank 0: shape may be NULL. */
+/* The builders below return LLF_NONE on failure, which poisons the graph: the first failure's diagnostic
+ * stays, and its status is what llf_output and llf_compile return. */
+
+/* A tensor bound at run time. shape[i] >= 0, or a value of llf_symbol. rank 0: shape may be NULL. No two
+ * inputs have the same name; NULL, or digits alone: none. */
 LLF_API llf_id llf_input(llf_graph *, const char *name, llf_dtype, uint32_t rank, const int64_t *shape);
 /* A host value passed in the argument block at every run: new values, no compile. Its type is rank 0. */
 LLF_API llf_id llf_scalar(llf_graph *, const char *name, llf_dtype);
-/* A literal, rounded once to dtype. Integers outside the dtype or f64's exact range: llf_const_int. */
+/* A literal of rank 0. Float dtypes: `value` rounded once. Others take an integer of the dtype, for llf_const
+ * up to 2^53 in magnitude; all else is E_ARG. */
 LLF_API llf_id llf_const(llf_graph *, llf_dtype, double value);
 LLF_API llf_id llf_const_int(llf_graph *, llf_dtype, int64_t value);
 
@@ -191,11 +202,13 @@ LLF_API llf_id llf_const_int(llf_graph *, llf_dtype, int64_t value);
 #undef LLF_BUILDER_NONE
 #undef LLF_BUILDER_DTYPE
 #undef LLF_BUILDER_APPROXIMATE
+/* And those with an attribute. */
 LLF_API llf_id llf_cast(llf_graph *, llf_id x, llf_dtype);
 typedef enum { LLF_GELU_ERF, LLF_GELU_TANH } llf_gelu_form;
 LLF_API llf_id llf_gelu(llf_graph *, llf_id x, llf_gelu_form);
 
-/* Appends a result; index 0 is the first. The same value may be returned twice: two buffers. */
+/* Appends a result; index 0 is the first. The same value may be returned twice: two buffers. Returns the
+ * first failure of the graph, if there was one. */
 LLF_API llf_status llf_output(llf_graph *, llf_id);
 
 LLF_API uint32_t llf_graph_inputs(const llf_graph *);
@@ -213,20 +226,26 @@ typedef struct {
     uint32_t compile_threads; /* 0: one per core */
 } llf_options;
 
-/* Compiles a copy of the graph: passes, plan, machine code or PTX. No device is needed. */
+/* Compiles a copy of the graph: passes, plan, machine code or PTX. No device is needed. `options` NULL: all
+ * defaults. E_ARG, E_GRAPH, E_TARGET, E_LIMIT, E_NOMEM. */
 LLF_API llf_status llf_compile(llf_context *, const llf_graph *, const llf_options *, llf_program **);
+/* NULL is allowed. A program that is loaded lives on until its last loaded is gone. */
 LLF_API void llf_program_destroy(llf_program *);
 
 /* ---- run -------------------------------------------------------------------------------------- */
 
 /* Loads the modules. nvptx: device >= 0 retains that device's primary context; -1 takes the context current
  * on the calling thread, and primary context 0 when there is none. The caller's current context is the same
- * before and after every call. host: `device` is the number of threads, -1 or 0: one per core. The program
- * may be destroyed after its loadeds. */
+ * before and after every call. host: `device` is the number of threads, -1 or 0: one per core. E_TARGET: no
+ * driver or device for the program's target; E_PTX: with the driver's log. */
 LLF_API llf_status llf_program_load(llf_context *, const llf_program *, int device, llf_loaded **);
+/* NULL is allowed. A loaded that has executions lives on until the last is gone; then its modules are
+ * unloaded, after what still runs in their context. */
 LLF_API void llf_loaded_destroy(llf_loaded *);
 
+/* Bindings, argument blocks and workspace for one stream at a time. */
 LLF_API llf_status llf_execution_create(llf_context *, llf_loaded *, llf_execution **);
+/* NULL is allowed. Its runs must have finished: the workspace is freed. */
 LLF_API void llf_execution_destroy(llf_execution *);
 
 /* Memory the caller owns. `data` is a device pointer for nvptx, a host pointer for host, a host pointer to
@@ -249,11 +268,14 @@ typedef struct {
  * stay. */
 LLF_API llf_status llf_bind(llf_execution *, uint32_t index, const llf_tensor *);
 
-/* Checks shapes, alignment and overlap, binds symbols, allocates the workspace. Everything slow is here. */
+/* Checks shapes, alignment and overlap, binds symbols, allocates the workspace. Everything slow is here.
+ * After a failure (E_ARG, E_TYPE, E_GUARD, E_ALIAS, E_LIMIT, E_NOMEM, E_DEVICE_NOMEM) the execution is
+ * unprepared; bind what was wrong and call it again. */
 LLF_API llf_status llf_prepare(llf_execution *);
 
 /* Launches all kernels on `stream` (a CUstream; host: ignored, returns when done). No allocation, compile,
- * lock or synchronisation: allowed inside the caller's stream capture. */
+ * lock or synchronisation: allowed inside the caller's stream capture. E_STATE: not prepared, or bound anew
+ * with another shape, dtype, layout or alignment. */
 LLF_API llf_status llf_run(llf_execution *, void *stream);
 
 /* The diagnostic of the last failing bind, prepare or run of this execution (they may run on a thread that
@@ -266,10 +288,11 @@ typedef struct {
     uint32_t kernels;  /* in the plan */
     uint32_t modules;  /* distinct kernels compiled */
     uint64_t launches; /* since creation, counted where they are issued */
-    uint64_t runs;
+    uint64_t runs;     /* since creation, that succeeded */
     uint64_t workspace_bytes;
-    double compile_ms, load_ms;
+    double compile_ms, load_ms; /* of the program and of its modules, without the driver's start */
 } llf_stats;
+/* Fills as much of the struct as `size` says. */
 LLF_API llf_status llf_execution_stats(const llf_execution *, llf_stats *);
 
 /* The plan as text: the optimised graph with !k labels. Free with llf_text_free. */
