@@ -9,8 +9,7 @@ uint64_t llfi_kernel_hash(const llf_graph *g, const llfi_demands *demands, const
 {
     uint64_t h = llfi_demands_hash(g, demands, kernel);
     h = llfi_hash(h, s->skeleton->name, strlen(s->skeleton->name));
-    const uint32_t field[] = {s->threads,  s->width,        s->slice,
-                              s->one_body, s->vector_align, s->uniform_store};
+    const uint32_t field[] = {s->threads, s->width, s->slice, s->one_body, s->vector_align, s->uniform_store};
     for (size_t i = 0; i < LLFI_COUNT(field); i++)
         h = llfi_hash_u64(h, field[i]);
     h = llfi_hash(h, target->name, strlen(target->name));

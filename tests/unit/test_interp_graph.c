@@ -1,9 +1,9 @@
 /* test_interp_graph.c: graphs in the interpreter: symbols, rank-0 operands, empty tensors, depth, refusals,
  * and every allocation failing in turn. Random graphs are compared in tests/fuzz/test_random_graph.c. */
 #include "interp/interp.h"
+#include "limits.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -135,34 +135,16 @@ static void *deep(void *user)
 static void test_deep_on_a_small_stack(void **state)
 {
     (void)state;
-    pthread_attr_t attr;
-    pthread_t thread;
     bool ok = false;
-    pthread_attr_init(&attr);
-    assert_int_equal(pthread_attr_setstacksize(&attr, 256 * 1024), 0);
-    assert_int_equal(pthread_create(&thread, &attr, deep, &ok), 0);
-    pthread_join(thread, NULL);
-    pthread_attr_destroy(&attr);
+    limits_small_stack(deep, &ok);
     assert_true(ok);
-}
-
-/* Fails the `left`-th allocation and those after it. */
-static void *failing(void *user, void *p, size_t old, size_t size)
-{
-    (void)old;
-    int64_t *left = user;
-    if (size == 0) {
-        free(p);
-        return NULL;
-    }
-    return (*left)-- > 0 ? realloc(p, size) : NULL;
 }
 
 static void test_out_of_memory(void **state)
 {
     (void)state;
     int64_t left = INT64_MAX;
-    const llf_allocator hooks = {failing, &left};
+    const llf_allocator hooks = {limits_resize, &left};
     llf_context *cx =
         llf_context_create(&(llf_context_options){.size = sizeof(llf_context_options), .allocator = &hooks});
     llf_graph *g = parse(cx, small);

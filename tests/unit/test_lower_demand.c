@@ -1,5 +1,6 @@
 /* Demand lists: what is in them, in which order, and that equal kernels hash alike whatever their ids and
  * names. */
+#include "limits.h"
 #include "lower_graph.h"
 
 #include <stdlib.h>
@@ -206,18 +207,6 @@ static void operand_order_is_hashed(void **state)
 
 /* ---- out of memory: each allocation in turn */
 
-static int allowed;
-
-static void *limited(void *user, void *p, size_t old, size_t size)
-{
-    (void)user, (void)old;
-    if (size == 0) {
-        free(p);
-        return NULL;
-    }
-    return allowed-- > 0 ? realloc(p, size) : NULL;
-}
-
 static void every_failed_allocation_is_reported(void **state)
 {
     (void)state;
@@ -227,7 +216,8 @@ static void every_failed_allocation_is_reported(void **state)
         v = llf_exp(f.g, v);
     assert_int_equal(llf_output(f.g, v), LLF_OK);
     whole(&f, x);
-    const llf_allocator tight = {.resize = limited};
+    int64_t allowed;
+    const llf_allocator tight = {limits_resize, &allowed};
     int failures = 0;
     for (int n = 0;; n++) {
         llfi_arena arena;

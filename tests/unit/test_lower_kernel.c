@@ -1,4 +1,5 @@
 /* Names and hashes of kernels, and that lowering reports each failed allocation and leaks nothing. */
+#include "limits.h"
 #include "lower_graph.h"
 
 #include <stdlib.h>
@@ -86,25 +87,14 @@ static void schedule_and_target_are_part_of_the_hash(void **state)
     fixture_free(&f);
 }
 
-static int allowed;
-
-static void *limited(void *user, void *p, size_t old, size_t size)
-{
-    (void)user, (void)old;
-    if (size == 0) {
-        free(p);
-        return NULL;
-    }
-    return allowed-- > 0 ? realloc(p, size) : NULL;
-}
-
 static void every_failed_allocation_is_reported(void **state)
 {
     (void)state;
     fixture f = fixture_make();
     llf_id x = input(&f, "x", LLF_F32), v = x;
     llfi_plan plan = {.kernel = &f.kernel, .kernels = 1};
-    const llf_allocator tight = {.resize = limited};
+    int64_t allowed;
+    const llf_allocator tight = {limits_resize, &allowed};
     llfi_target host;
     llfi_schedule s;
     for (int i = 0; i < 500; i++)

@@ -2,8 +2,9 @@
  * nodes at most 2.5^2 the time) and a small stack, on chains and on wide graphs, under every heuristic. */
 #include "passes_util.h"
 
+#include "limits.h"
+
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -142,14 +143,8 @@ static void *measure(void *out)
 static void linear_time_small_stack(void **state)
 {
     (void)state;
-    pthread_attr_t attr;
-    pthread_t thread;
     bool ok = false;
-    pthread_attr_init(&attr);
-    assert_int_equal(pthread_attr_setstacksize(&attr, 256 * 1024), 0);
-    assert_int_equal(pthread_create(&thread, &attr, measure, &ok), 0);
-    pthread_join(thread, NULL);
-    pthread_attr_destroy(&attr);
+    limits_small_stack(measure, &ok);
     assert_true(ok);
 }
 

@@ -3,6 +3,7 @@
 #include "runtime_util.h"
 
 #include "jit/jit.h"
+#include "limits.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -411,14 +412,8 @@ static void *compile_on_a_small_stack(void *user)
 static void small_stacks_suffice(void **state)
 {
     (void)state;
-    pthread_attr_t attr;
-    pthread_t t;
     llf_status status = LLF_E_INTERNAL;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, 256 << 10);
-    assert_int_equal(pthread_create(&t, &attr, compile_on_a_small_stack, &status), 0);
-    pthread_join(t, NULL);
-    pthread_attr_destroy(&attr);
+    limits_small_stack(compile_on_a_small_stack, &status);
     assert_int_equal(status, LLF_OK);
 }
 
