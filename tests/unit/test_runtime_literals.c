@@ -60,7 +60,7 @@ static uint32_t combinations(const subject *s)
 /* Operand i of combination k; the last operand changes fastest. */
 static uint64_t operand_bits(const subject *s, uint32_t k, uint32_t i)
 {
-    for (uint32_t a = llfi_ops[s->op].arity; --a > i;)
+    for (uint32_t a = i + 1; a < llfi_ops[s->op].arity && a < LLFI_COUNT(s->values); a++)
         k /= s->values[a];
     return s->value[i][k % s->values[i]];
 }
