@@ -80,11 +80,12 @@ inner_skips() {
         END { flush_test() }' "$1"
 }
 # Runs tests of a preset; counts those that passed; leaves the skips inside them in build/PRESET.skips.
-run_tests() { # preset, ctest arguments
+run_tests() { # preset, random graphs, ctest arguments
     preset=$1
-    shift
+    count=$2
+    shift 2
     code=0
-    ctest --test-dir build/"$preset" --output-on-failure --no-tests=error -j"$jobs" "$@" >build/"$preset".tests 2>&1 || code=1
+    LLFUSE_RANDOM_COUNT=$count ctest --test-dir build/"$preset" --output-on-failure --no-tests=error -j"$jobs" "$@" >build/"$preset".tests 2>&1 || code=1
     grep -vE '^ *Start +[0-9]+:|^Internal ctest' build/"$preset".tests || true
     inner_skips build/"$preset"/Testing/Temporary/LastTest.log >build/"$preset".skips
     inner=$(grep -c ' Passed ' build/"$preset".tests || true)
@@ -123,14 +124,14 @@ no_cuda() {
     grep -q 'building the CPU target alone' build/no-cuda.log || { echo "configuring gave no warning"; return 1; }
     build/no-cuda/bin/llfuse-bench --target nvptx --set N=8 --case add_relu && return 1
     build/no-cuda/bin/llfuse-bench --target host --set N=1000 --warm --check >/dev/null || return 1
-    LLFUSE_RANDOM_COUNT=100 run_tests no-cuda -L nogpu -E 'passes_linear|accuracy|bench_exit' || return 1
+    run_tests no-cuda 100 -L nogpu -E 'passes_linear|accuracy|bench_exit' || return 1
     n=$(awk -F'\t' '/toolkit/ { n += $2 } END { print n + 0 }' build/no-cuda.skips)
     echo "$n checks were skipped for want of a toolkit, as they must be here"
     [ "$n" -gt 0 ]
 }
 sanitizers() {
-    LLFUSE_RANDOM_COUNT=300 check asan-ubsan -L nogpu
-    LLFUSE_RANDOM_COUNT=60 check tsan -L nogpu -R 'runtime|cuda_fake|random_pointwise|target_host$|embed'
+    check asan-ubsan 300 -L nogpu
+    check tsan 60 -L nogpu -R 'runtime|cuda_fake|random_pointwise|target_host$|embed'
 }
 # The product as it ships: LLVM inside, llf_* and nothing else outside, and it works.
 release() {
@@ -154,10 +155,10 @@ else
     skip "format" "clang-format 14 not found (the reference version)"
 fi
 if [ $quick = 1 ]; then
-    LLFUSE_RANDOM_COUNT=500 check ci -L nogpu
+    check ci 500 -L nogpu
     skip "ptxas, no-cuda, asan-ubsan, tsan, fuzz, release" "--quick" 6
 else
-    check ci -L nogpu
+    check ci 10000 -L nogpu
     if ! grep -q 'building the CPU target alone' build/ci.log && { command -v ptxas || [ -x /usr/local/cuda/bin/ptxas ]; } >/dev/null 2>&1; then
         step "ptxas: every case and golden graph, 150 random ones, sm_75 sm_80 sm_90a, no spills" sh tests/ptxas.sh build/ci
     else
