@@ -84,11 +84,8 @@ llf_status llfi_pointwise_plan(llf_graph *g, const llfi_kernel *k, const llfi_ta
         return LLF_E_LIMIT;
     for (uint32_t i = list.uniform; i < list.count; i++) {
         llf_dtype dtype = llfi_dtype_of(g, list.at[i].node);
-        llf_op op = (llf_op)llfi_node_at(g, list.at[i].node)->op;
-        if (!list.at[i].leaf) {
-            sums->cost += llfi_op_cost(op, dtype);
-            sums->rare |= llfi_op_has_rare_road(op, dtype);
-        }
+        if (!list.at[i].leaf)
+            sums->cost += llfi_op_cost((llf_op)llfi_node_at(g, list.at[i].node)->op, dtype);
         sums->values8 += llfi_dtypes[dtype].bytes == 8;
         sums->values4 += llfi_dtypes[dtype].bytes < 8 && dtype != LLF_BOOL;
     }

@@ -14,7 +14,6 @@ typedef struct {
     uint32_t bytes;            /* of one element of every buffer */
     uint32_t values4, values8; /* values by register size: 4 bytes or fewer, 8 */
     uint32_t cost;
-    bool rare; /* llfi_op_has_rare_road of any */
 } llfi_pointwise_sums;
 
 /* Fills arg, args, dim, dims, cost and uniform_store: buffers read, buffers written, scalars, then `values`

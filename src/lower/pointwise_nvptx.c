@@ -24,13 +24,11 @@ static uint32_t choose_width(const llfi_pointwise_sums *sums)
     return width;
 }
 
-/* Two turns at most. 16-bit elements, twice the lanes to a register, are bound by instructions, where the
- * moves show; only with a rare road, across which all lanes are kept, do fewer lanes and so fewer registers
- * win (measured in docs/performance.md). */
+/* Two turns at most, and none for 16-bit elements: with twice the lanes to a register they are bound by
+ * instructions, and the moves show (docs/performance.md). */
 static uint32_t choose_slice(const llfi_pointwise_sums *sums, uint32_t width)
 {
-    bool dear = width > 2 && width * sums->cost > SLICE_COST;
-    return dear && (sums->least >= 4 || sums->rare) ? width / 2 : width;
+    return width > 2 && sums->least >= 4 && width * sums->cost > SLICE_COST ? width / 2 : width;
 }
 
 static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_arena *arena,

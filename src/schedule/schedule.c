@@ -3,12 +3,6 @@
 
 #include "target/target.h"
 
-bool llfi_op_has_rare_road(llf_op op, llf_dtype dtype)
-{
-    return dtype != LLF_F64 &&
-           (op == LLF_OP_DIV || op == LLF_OP_SQRT || op == LLF_OP_SIN || op == LLF_OP_COS);
-}
-
 static const char *plan_failure(llf_status status)
 {
     switch (status) {

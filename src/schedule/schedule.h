@@ -75,7 +75,5 @@ llf_status llfi_schedule_make(llf_context *, llf_graph *, const llfi_plan *, uin
                               const llfi_target *, llfi_arena *, llfi_schedule *);
 /* One line for LLF_LOGS=schedule and explain. */
 void llfi_schedule_print(const llfi_schedule *, llfi_str *);
-/* Does a GPU's emitter branch for operands out of the ordinary? What is live there is kept in registers. */
-bool llfi_op_has_rare_road(llf_op, llf_dtype);
 
 #endif
