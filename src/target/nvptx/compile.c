@@ -42,6 +42,7 @@ static void attributes(llfi_site *s)
     llfi_llvm_enum_attribute(lx, s->function, "nounwind", 0);
     snprintf(text, sizeof text, "%u,1,1", s->schedule->threads);
     llfi_llvm_attribute(lx, s->function, "nvvm.maxntid", text);
+    llfi_nvptx_annotate_threads(lx, s->emit.module, s->function, s->schedule->threads);
     llfi_llvm_attribute(lx, s->function, "denormal-fp-math", "ieee,ieee");
     llfi_llvm_attribute(lx, s->function, "target-cpu", t->cpu);
     llfi_llvm_attribute(lx, s->function, "target-features", t->features);
@@ -107,7 +108,17 @@ static bool calls_libdevice(LLVMModuleRef module)
 static llf_status emit(llfi_diag *d, const llfi_target *t, const llf_allocator *mem, LLVMModuleRef module,
                        LLVMTargetMachineRef tm, llfi_code *code)
 {
-    return llfi_llvm_emit(d, t->name, module, tm, LLVMAssemblyFile, mem, &code->code, &code->bytes);
+    LLF_TRY(llfi_llvm_emit(d, t->name, module, tm, LLVMAssemblyFile, mem, &code->code, &code->bytes));
+    size_t whole = code->bytes;
+    llfi_nvptx_drop_call_numbers(code->code, &code->bytes);
+    if (code->bytes == whole)
+        return LLF_OK;
+    char *shorter = llfi_resize(mem, code->code, whole + 1, code->bytes + 1);
+    if (!shorter)
+        code->bytes = whole; /* what is to be freed */
+    else
+        code->code = shorter;
+    return shorter ? LLF_OK : llfi_nomem(d);
 }
 
 static llf_status emit_tidy(llfi_diag *d, const llfi_target *t, const llf_allocator *mem,
