@@ -8,18 +8,6 @@
 
 static const llf_allocator *const mem = &llfi_malloc_allocator;
 
-void bench_progress(const bench_run *r, const char *fmt, ...)
-{
-    va_list args;
-    if (!r->live)
-        return;
-    fputs("\r\033[K", stderr);
-    va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
-    va_end(args);
-    fflush(stderr);
-}
-
 static void progress_end(const bench_run *r)
 {
     if (r->live)

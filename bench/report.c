@@ -283,3 +283,15 @@ void bench_report_table(FILE *f, const bench_header *h, const bench_rows *rows, 
                     "", r->ms_openmp, r->ms_openmp / r->fused.median);
     }
 }
+
+void bench_progress(const bench_run *r, const char *fmt, ...)
+{
+    va_list args;
+    if (!r->live)
+        return;
+    fputs("\r\033[K", stderr);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fflush(stderr);
+}
