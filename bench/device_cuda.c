@@ -2,7 +2,7 @@
  */
 #include "bench/bench.h"
 
-#if LLFUSE_CUDA
+#ifdef LLFUSE_CUDA
 #include "cuda/cuda.h"
 
 #define FOREIGN ((size_t)256 << 20) /* at least; must exceed twice the L2 */
