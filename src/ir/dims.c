@@ -218,8 +218,21 @@ static void unpack(const llfi_dims *d, llfi_dim id, poly *p)
     }
 }
 
-static llfi_dim pack(llfi_dims *d, const poly *p)
+/* Terms that cancelled go. What has nothing positive is refused: it is 0 at best. */
+static llfi_dim pack(llfi_dims *d, poly *p)
 {
+    uint32_t kept = 0;
+    bool positive = p->c > 0, over = p->c == INT64_MIN;
+    for (uint32_t i = 0; i < p->terms; i++) {
+        positive |= p->coef[i] > 0;
+        over |= p->coef[i] == INT64_MIN; /* could not be printed */
+        p->coef[kept] = p->coef[i];
+        p->mono[kept] = p->mono[i];
+        kept += p->coef[i] != 0;
+    }
+    p->terms = kept;
+    if (over || (kept && !positive))
+        return LLFI_DIM_NONE;
     if (p->terms == 0)
         return llfi_dim_const(d, p->c);
     if (p->terms == 1 && p->c == 0 && p->coef[0] == 1)
@@ -258,6 +271,21 @@ static bool add_term(const llfi_dims *d, poly *p, int64_t coef, llfi_dim mono)
     return true;
 }
 
+/* p + sign * b */
+static bool add_all(const llfi_dims *d, poly *p, llfi_dim b, int64_t sign)
+{
+    poly q;
+    unpack(d, b, &q);
+    int64_t c;
+    if (__builtin_mul_overflow(q.c, sign, &c) || __builtin_add_overflow(p->c, c, &p->c))
+        return false;
+    for (uint32_t i = 0; i < q.terms; i++) {
+        if (__builtin_mul_overflow(q.coef[i], sign, &c) || !add_term(d, p, c, q.mono[i]))
+            return false;
+    }
+    return true;
+}
+
 static uint32_t factors(const llfi_dims *d, llfi_dim mono, int64_t *out)
 {
     const record *r = &d->rec.at[mono];
@@ -293,20 +321,23 @@ llfi_dim llfi_dim_sym(llfi_dims *d, uint32_t symbol)
     return symbol < d->symbol.count ? intern(d, SYM, &w, 1) : LLFI_DIM_NONE;
 }
 
-llfi_dim llfi_dim_add(llfi_dims *d, llfi_dim a, llfi_dim b)
+static llfi_dim sum(llfi_dims *d, llfi_dim a, llfi_dim b, int64_t sign)
 {
     if (a == LLFI_DIM_NONE || b == LLFI_DIM_NONE)
         return LLFI_DIM_NONE;
-    poly p, q;
+    poly p;
     unpack(d, a, &p);
-    unpack(d, b, &q);
-    if (__builtin_add_overflow(p.c, q.c, &p.c))
-        return LLFI_DIM_NONE;
-    for (uint32_t i = 0; i < q.terms; i++) {
-        if (!add_term(d, &p, q.coef[i], q.mono[i]))
-            return LLFI_DIM_NONE;
-    }
-    return pack(d, &p);
+    return add_all(d, &p, b, sign) ? pack(d, &p) : LLFI_DIM_NONE;
+}
+
+llfi_dim llfi_dim_add(llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    return sum(d, a, b, 1);
+}
+
+llfi_dim llfi_dim_sub(llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    return sum(d, a, b, -1);
 }
 
 llfi_dim llfi_dim_mul(llfi_dims *d, llfi_dim a, llfi_dim b)
@@ -348,20 +379,28 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* floor((sum of terms + c) / k) for a constant k > 0: whole multiples leave, then the common factor. */
+/* floor(a / k), k > 0 */
+static int64_t floor_div(int64_t a, int64_t k)
+{
+    return a / k - (a % k < 0);
+}
+
+/* floor((sum of terms + c) / k) for a constant k > 0: whole multiples leave, then the common factor. What
+ * stays below the line is never negative. */
 static llfi_dim div_const(llfi_dims *d, llfi_dim a, int64_t k)
 {
     poly p, out = {0}, rest = {0};
     unpack(d, a, &p);
-    out.c = p.c / k;
-    rest.c = p.c % k;
+    out.c = floor_div(p.c, k);
+    rest.c = p.c - out.c * k;
     int64_t g = k;
     for (uint32_t i = 0; i < p.terms; i++) {
-        if (p.coef[i] / k && !add_term(d, &out, p.coef[i] / k, p.mono[i]))
+        int64_t whole = floor_div(p.coef[i], k), left = p.coef[i] - whole * k;
+        if (whole && !add_term(d, &out, whole, p.mono[i]))
             return LLFI_DIM_NONE;
-        if (p.coef[i] % k && !add_term(d, &rest, p.coef[i] % k, p.mono[i]))
+        if (left && !add_term(d, &rest, left, p.mono[i]))
             return LLFI_DIM_NONE;
-        g = gcd(g, p.coef[i] % k);
+        g = gcd(g, left);
     }
     if (rest.terms == 0)
         return pack(d, &out); /* rest.c < k */
@@ -369,22 +408,23 @@ static llfi_dim div_const(llfi_dims *d, llfi_dim a, int64_t k)
     for (uint32_t i = 0; i < rest.terms; i++)
         rest.coef[i] /= g;
     k /= g;
-    llfi_dim r = pack(d, &rest), whole = pack(d, &out);
-    if (r == LLFI_DIM_NONE || whole == LLFI_DIM_NONE)
+    llfi_dim r = pack(d, &rest);
+    if (r == LLFI_DIM_NONE)
         return LLFI_DIM_NONE;
     int64_t inner, wide;
     const record *n = &d->rec.at[r];
+    llfi_dim quotient;
     if (n->kind == DIV && llfi_dim_is_const(d, (llfi_dim)words(d, r)[1], &inner)) {
         /* (x // m) // k = x // (m * k), which is 0 when m * k is beyond every extent */
         llfi_dim x = (llfi_dim)words(d, r)[0];
         if (__builtin_mul_overflow(inner, k, &wide))
-            return whole;
-        return llfi_dim_add(d, whole, div_const(d, x, wide));
+            return pack(d, &out);
+        quotient = div_const(d, x, wide);
+    } else {
+        int64_t w[2] = {r, llfi_dim_const(d, k)};
+        quotient = w[1] == LLFI_DIM_NONE ? LLFI_DIM_NONE : intern(d, DIV, w, 2);
     }
-    int64_t w[2] = {r, llfi_dim_const(d, k)};
-    if (w[1] == LLFI_DIM_NONE)
-        return LLFI_DIM_NONE;
-    return llfi_dim_add(d, whole, intern(d, DIV, w, 2));
+    return quotient != LLFI_DIM_NONE && add_all(d, &out, quotient, 1) ? pack(d, &out) : LLFI_DIM_NONE;
 }
 
 llfi_dim llfi_dim_floordiv(llfi_dims *d, llfi_dim a, llfi_dim b)
@@ -398,31 +438,47 @@ llfi_dim llfi_dim_floordiv(llfi_dims *d, llfi_dim a, llfi_dim b)
     return intern(d, DIV, w, 2);
 }
 
-/* a <= b whatever the symbols are (they are >= 0): every term of a stands in b with at least its coefficient.
- */
-static bool never_above(const llfi_dims *d, llfi_dim a, llfi_dim b)
+/* a <= b whatever the symbols are: dims are >= 0, so no term of b - a may be negative; else what is known of
+ * atoms, `depth` of them deep. */
+static bool never_above(const llfi_dims *d, llfi_dim a, llfi_dim b, uint32_t depth)
 {
-    poly p, q;
-    unpack(d, a, &p);
-    unpack(d, b, &q);
-    if (p.c > q.c)
-        return false;
-    for (uint32_t i = 0, j = 0; i < p.terms; i++) {
-        while (j < q.terms && q.mono[j] != p.mono[i])
-            j++;
-        if (j == q.terms || p.coef[i] > q.coef[j])
-            return false;
+    poly p;
+    unpack(d, b, &p);
+    bool ok = add_all(d, &p, a, -1) && p.c >= 0;
+    for (uint32_t i = 0; ok && i < p.terms; i++)
+        ok = p.coef[i] >= 0;
+    if (ok || depth == 0)
+        return ok;
+    const int64_t *u = words(d, a), *v = words(d, b);
+    const kind above = d->rec.at[b].kind;
+    int64_t k;
+#define BELOW(x, y) never_above(d, (llfi_dim)(x), (llfi_dim)(y), depth - 1)
+    switch ((kind)d->rec.at[a].kind) {
+    case DIV: ok = llfi_dim_is_const(d, (llfi_dim)u[1], &k) && BELOW(u[0], b); break;
+    case MIN: ok = BELOW(u[0], b) || BELOW(u[1], b); break;
+    case MAX: return BELOW(u[0], b) && BELOW(u[1], b);
+    default: break;
     }
-    return true;
+    if (above == MAX)
+        ok = ok || BELOW(a, v[0]) || BELOW(a, v[1]);
+    else if (above == MIN)
+        ok = ok || (BELOW(a, v[0]) && BELOW(a, v[1]));
+#undef BELOW
+    return ok;
+}
+
+bool llfi_dim_never_above(const llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    return never_above(d, a, b, 3);
 }
 
 static llfi_dim min_max(llfi_dims *d, kind k, llfi_dim a, llfi_dim b)
 {
     if (a == LLFI_DIM_NONE || b == LLFI_DIM_NONE)
         return LLFI_DIM_NONE;
-    if (never_above(d, a, b))
+    if (llfi_dim_never_above(d, a, b))
         return k == MIN ? a : b;
-    if (never_above(d, b, a))
+    if (llfi_dim_never_above(d, b, a))
         return k == MIN ? b : a;
     int64_t w[2] = {a, b};
     if (order(d, a, b) > 0) {
@@ -513,9 +569,33 @@ bool llfi_dim_eval(const llfi_dims *d, llfi_dim id, const int64_t *symbol, int64
                 return false;
         }
         *value = total;
-        return true;
+        return total >= 0;
     }
     return false;
+}
+
+static void print(const llfi_dims *d, llfi_dim id, bool tight, llfi_str *s);
+
+/* What is added first, so that no part of the text is negative when it is read. */
+static void print_sum(const llfi_dims *d, const record *r, const int64_t *w, llfi_str *s)
+{
+    const char *plus = "";
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        for (uint32_t i = 1; i < r->count; i += 2) {
+            if ((w[i] > 0) != (sign > 0))
+                continue;
+            llfi_str_puts(s, sign > 0 ? plus : "-");
+            plus = "+";
+            if (w[i] != sign)
+                llfi_str_printf(s, "%lld*", (long long)(w[i] * sign));
+            llfi_dim m = (llfi_dim)w[i + 1];
+            print(d, m, w[i] != sign && d->rec.at[m].kind == DIV, s);
+        }
+        if (w[0] && (w[0] > 0) == (sign > 0)) {
+            llfi_str_printf(s, "%s%lld", sign > 0 ? plus : "-", (long long)(w[0] * sign));
+            plus = "+";
+        }
+    }
 }
 
 /* `tight`: the dim stands as a factor or an operand of //, where a sum, product or quotient needs brackets.
@@ -549,17 +629,7 @@ static void print(const llfi_dims *d, llfi_dim id, bool tight, llfi_str *s)
             print(d, (llfi_dim)w[i], true, s);
         }
         break;
-    case SUM:
-        for (uint32_t i = 1; i < r->count; i += 2) {
-            llfi_str_puts(s, i > 1 ? "+" : "");
-            if (w[i] != 1)
-                llfi_str_printf(s, "%lld*", (long long)w[i]);
-            llfi_dim m = (llfi_dim)w[i + 1];
-            print(d, m, w[i] != 1 && d->rec.at[m].kind == DIV, s);
-        }
-        if (w[0])
-            llfi_str_printf(s, "+%lld", (long long)w[0]);
-        break;
+    case SUM: print_sum(d, r, w, s); break;
     }
     if (bracket)
         llfi_str_puts(s, ")");

@@ -1,7 +1,8 @@
 /* dims.h: extents as interned, normalised integer expressions over symbols. Equal ids mean equal for all
  * values of the symbols; unequal ids mean nothing (an equality that cannot be proved becomes a run-time
- * guard). Normal form: a constant; or a sum of products with integer coefficients, terms ordered, like terms
- * merged; floordiv, min and max are atoms of such products. Values are >= 0 and < 2^63. */
+ * guard). Normal form: a constant; or a sum of products with integer coefficients (negative ones after a
+ * subtraction), terms ordered, like terms merged; floordiv, min and max are atoms of such products. Values
+ * are >= 0 and < 2^63. */
 #ifndef LLFI_DIMS_H
 #define LLFI_DIMS_H
 
@@ -23,6 +24,9 @@ const char *llfi_dims_symbol_name(const llfi_dims *, uint32_t symbol);
 llfi_dim llfi_dim_const(llfi_dims *, int64_t);
 llfi_dim llfi_dim_sym(llfi_dims *, uint32_t symbol);
 llfi_dim llfi_dim_add(llfi_dims *, llfi_dim, llfi_dim);
+/* a - b, for a that is never below b where it matters: evaluation fails where the value is negative.
+ * LLFI_DIM_NONE where it could not be positive for any symbols. */
+llfi_dim llfi_dim_sub(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_mul(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_floordiv(llfi_dims *, llfi_dim, llfi_dim); /* by 0 at evaluation: an error */
 llfi_dim llfi_dim_min(llfi_dims *, llfi_dim, llfi_dim);
@@ -31,6 +35,8 @@ llfi_dim llfi_dim_max(llfi_dims *, llfi_dim, llfi_dim);
 bool llfi_dim_is_const(const llfi_dims *, llfi_dim, int64_t *value);
 /* True and *symbol when the dim is exactly one symbol. */
 bool llfi_dim_is_symbol(const llfi_dims *, llfi_dim, uint32_t *symbol);
+/* Provably a <= b for all values of the symbols; false says nothing. */
+bool llfi_dim_never_above(const llfi_dims *, llfi_dim a, llfi_dim b);
 /* symbol[i] = value of symbol i, or -1 when unbound. False: unbound symbol, overflow, negative, or division
  * by 0. */
 bool llfi_dim_eval(const llfi_dims *, llfi_dim, const int64_t *symbol, int64_t *value);

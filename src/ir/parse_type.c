@@ -21,7 +21,7 @@ static llf_status made(llfi_parser *p, llfi_place at, llfi_dim dim)
     if (llfi_dims_nomem(p->g->dims))
         return llfi_nomem(p->lex.diag);
     return llfi_fail_at(p->lex.diag, LLF_E_LIMIT, at, NULL,
-                        "dim expression: over 2^63-1, or more terms than the limits allow");
+                        "dim expression: negative, over 2^63-1, or more terms than the limits allow");
 }
 
 static llf_status dim_number(llfi_parser *p, llfi_dim *out)
@@ -132,14 +132,12 @@ static llf_status dim_expr(llfi_parser *p, llfi_dim *out)
     for (;;) {
         llfi_lex_lines(x);
         llfi_place at = llfi_lex_place(x);
-        if (llfi_lex_peek(x) == '-')
-            return llfi_fail_at(x->diag, LLF_E_PARSE, at, NULL,
-                                "dim expressions have + * // min max, but no '-': extents are 0 or more");
-        if (!llfi_lex_accept(x, '+'))
+        bool minus = llfi_lex_accept(x, '-');
+        if (!minus && !llfi_lex_accept(x, '+'))
             return LLF_OK;
         llfi_dim b;
         LLF_TRY(dim_term(p, &b));
-        *out = llfi_dim_add(p->g->dims, *out, b);
+        *out = minus ? llfi_dim_sub(p->g->dims, *out, b) : llfi_dim_add(p->g->dims, *out, b);
         LLF_TRY(made(p, at, *out));
     }
 }

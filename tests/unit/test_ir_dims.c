@@ -80,6 +80,64 @@ static void divisions_fold(void **state)
     assert_int_not_equal(fdiv(k(0), A), k(0));
 }
 
+static void assert_text(llfi_dim d, const char *want)
+{
+    llfi_str s;
+    llfi_str_init(&s, &llfi_malloc_allocator);
+    llfi_dim_print(dims, d, &s);
+    assert_string_equal(s.at, want);
+    llfi_str_free(&s);
+}
+
+static llfi_dim sub(llfi_dim a, llfi_dim b)
+{
+    return llfi_dim_sub(dims, a, b);
+}
+
+/* What is subtracted keeps the normal form, and evaluation refuses values below 0. */
+static void subtractions_fold(void **state)
+{
+    (void)state;
+    const int64_t at[3] = {5, 3, 0}, low[3] = {0, 3, 0};
+    int64_t v;
+    assert_int_equal(sub(k(7), k(2)), k(5));
+    assert_int_equal(sub(A, A), k(0));
+    assert_int_equal(sub(add(A, B), A), B);
+    assert_int_equal(sub(mul(k(3), A), A), mul(k(2), A));
+    assert_int_equal(add(sub(A, k(1)), k(1)), A);
+    assert_int_equal(mul(sub(A, k(1)), add(A, k(1))), sub(mul(A, A), k(1)));
+    assert_int_equal(fdiv(sub(mul(k(4), A), k(4)), k(4)), sub(A, k(1)));
+    assert_int_equal(fdiv(sub(A, k(1)), k(2)), sub(fdiv(add(A, k(1)), k(2)), k(1)));
+    assert_int_equal(sub(k(2), k(3)), LLFI_DIM_NONE);
+    assert_int_equal(sub(k(0), A), LLFI_DIM_NONE);
+    assert_int_equal(sub(sub(A, A), k(1)), LLFI_DIM_NONE);
+    assert_true(llfi_dim_eval(dims, sub(A, B), at, &v) && v == 2);
+    assert_true(llfi_dim_eval(dims, fdiv(sub(A, k(2)), k(2)), at, &v) && v == 1);
+    assert_true(llfi_dim_eval(dims, sub(k(9), A), at, &v) && v == 4);
+    assert_false(llfi_dim_eval(dims, sub(A, k(1)), low, &v));
+    assert_text(sub(A, k(1)), "A-1");
+    assert_text(sub(k(9), A), "9-A");
+    assert_text(sub(sub(mul(k(2), B), A), k(1)), "2*B-A-1");
+    assert_text(sub(B, mul(k(3), fdiv(A, k(2)))), "B-3*(A//2)");
+    assert_text(mul(C, max(sub(A, k(1)), B)), "C*max(B, A-1)");
+}
+
+static void order_is_proved_where_it_is_plain(void **state)
+{
+    (void)state;
+    assert_true(llfi_dim_never_above(dims, fdiv(A, k(2)), A));
+    assert_true(llfi_dim_never_above(dims, min(A, B), A));
+    assert_true(llfi_dim_never_above(dims, A, max(A, B)));
+    assert_true(llfi_dim_never_above(dims, sub(A, k(1)), A));
+    assert_true(llfi_dim_never_above(dims, sub(A, B), A));
+    assert_true(llfi_dim_never_above(dims, k(3), add(A, k(3))));
+    assert_false(llfi_dim_never_above(dims, A, sub(A, k(1))));
+    assert_false(llfi_dim_never_above(dims, k(0), sub(A, k(1))));
+    assert_false(llfi_dim_never_above(dims, A, B));
+    assert_false(llfi_dim_never_above(dims, A, sub(mul(k(2), A), B)));
+    assert_int_equal(min(sub(A, B), A), sub(A, B));
+}
+
 static void min_and_max_fold(void **state)
 {
     (void)state;
@@ -227,6 +285,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(sums_and_products_have_one_form),
         TEST(divisions_fold),
+        TEST(subtractions_fold),
+        TEST(order_is_proved_where_it_is_plain),
         TEST(min_and_max_fold),
         TEST(limits_give_none_and_not_nonsense),
         TEST(evaluation_is_exact_or_refused),
