@@ -1,4 +1,5 @@
-/* outputs.c: every output gets a node of its own: a returned leaf, and a value returned twice, become copies.
+/* outputs.c: every output gets a node of its own: a returned leaf or view, and a value returned twice, become
+ * copies.
  * It adds copies and does nothing else.
  * In: any graph.
  * Out: every output is an operation, none stands twice.
@@ -14,8 +15,9 @@ llf_status llfi_pass_outputs(llfi_pass *p, llf_graph *g)
     size_t olds = g->nodes.count;
     for (size_t i = 0; i < g->outputs.count; i++) {
         llf_id id = g->outputs.at[i];
-        bool leaf = llfi_node_is_leaf(llfi_node_at(g, id));
-        if (!leaf && (id >= olds || !taken[id])) {
+        llfi_class cls = llfi_ops[llfi_node_at(g, id)->op].cls;
+        bool none = cls == LLFI_CLASS_LEAF || cls == LLFI_CLASS_VIEW; /* has no buffer that a kernel stores */
+        if (!none && (id >= olds || !taken[id])) {
             if (id < olds)
                 taken[id] = true;
             continue;

@@ -12,12 +12,13 @@
 /* The node being made, in new ids. A rule that fires sets `is` (the node is that value), or changes op and
  * arg. */
 typedef struct {
-    const llf_graph *g;
+    llf_graph *g; /* for lists and dims alone */
     llf_op op;
     llf_id arg[3];
     uint64_t attr;
     uint32_t type;
     llf_id is;
+    llf_status status;
 } want;
 
 typedef bool rule_fn(want *);
@@ -104,6 +105,10 @@ static bool add_neg(want *w)
     if (!is_op(w, k, LLF_OP_NEG))
         return false;
     llf_id x = w->arg[1 - k], y = node(w, w->arg[k])->arg[0];
+    /* Of two symbols that meet, the first operand's is the result's: x may only come first where it decides
+     * the result anyway. */
+    if (k == 0 && node(w, x)->type != w->type && llfi_type_of(w->g, x).rank)
+        return false;
     w->op = LLF_OP_SUB;
     w->arg[0] = x;
     w->arg[1] = y;
@@ -179,6 +184,207 @@ static bool copy_gone(want *w)
     return becomes(w, w->arg[0]);
 }
 
+/* ---- views */
+
+static llfi_list list_of(const want *w, uint64_t attr)
+{
+    return llfi_list_at(w->g, attr);
+}
+
+/* The node takes another list. */
+static bool takes(want *w, uint32_t count, const int64_t *word)
+{
+    uint32_t at = llfi_list_make(w->g, count, word);
+    if (at == UINT32_MAX) {
+        w->status = llfi_nomem(&w->g->cx->diag);
+        return false;
+    }
+    w->attr = at;
+    return true;
+}
+
+/* reshape to its own shape -> x */
+static bool reshape_same(want *w)
+{
+    return becomes(w, w->arg[0]);
+}
+
+/* reshape(reshape(x)) -> reshape(x) */
+static bool reshape_reshape(want *w)
+{
+    if (!is_op(w, 0, LLF_OP_RESHAPE))
+        return false;
+    w->arg[0] = node(w, w->arg[0])->arg[0];
+    return true;
+}
+
+/* permute that leaves every axis -> x */
+static bool permute_same(want *w)
+{
+    llfi_list l = list_of(w, w->attr);
+    for (uint32_t i = 0; i < l.count; i++) {
+        if (l.at[i] != i)
+            return false;
+    }
+    return becomes(w, w->arg[0]);
+}
+
+/* permute(permute(x)) -> permute(x) */
+static bool permute_permute(want *w)
+{
+    int64_t axis[LLFI_RANK];
+    if (!is_op(w, 0, LLF_OP_PERMUTE))
+        return false;
+    const llfi_node *inner = node(w, w->arg[0]);
+    llfi_list a = list_of(w, inner->attr), b = list_of(w, w->attr);
+    for (uint32_t i = 0; i < b.count; i++)
+        axis[i] = a.at[b.at[i]];
+    if (!takes(w, b.count, axis))
+        return false;
+    w->arg[0] = inner->arg[0];
+    return true;
+}
+
+/* broadcast_to its own shape -> x */
+static bool broadcast_same(want *w)
+{
+    return becomes(w, w->arg[0]);
+}
+
+/* broadcast_to(broadcast_to(x)) -> broadcast_to(x) */
+static bool broadcast_broadcast(want *w)
+{
+    if (!is_op(w, 0, LLF_OP_BROADCAST_TO))
+        return false;
+    llf_id inner = node(w, w->arg[0])->arg[0];
+    llfi_type x = llfi_type_of(w->g, inner), y = llfi_type_of(w->g, w->arg[0]);
+    for (uint32_t i = 0; i < x.rank; i++) { /* a symbol that a guard holds at 1 does not stretch by itself */
+        int64_t one;
+        llfi_dim dim = y.dim[y.rank - x.rank + i];
+        if (x.dim[i] != dim && llfi_dim_is_const(w->g->dims, dim, &one) && one == 1)
+            return false;
+    }
+    w->arg[0] = inner;
+    return true;
+}
+
+static bool whole(const want *w, llf_id x, uint64_t attr, uint32_t axis)
+{
+    llfi_range r = llfi_range_at(w->g, attr, axis);
+    int64_t start;
+    return r.length == llfi_type_of(w->g, x).dim[axis] && r.step == 1 &&
+           llfi_dim_is_const(w->g->dims, r.start, &start) && start == 0;
+}
+
+/* x[:, ...] -> x */
+static bool slice_whole(want *w)
+{
+    for (uint32_t i = 0; i < llfi_type_of(w->g, w->arg[0]).rank; i++) {
+        if (!whole(w, w->arg[0], w->attr, i))
+            return false;
+    }
+    return becomes(w, w->arg[0]);
+}
+
+/* Range `b` of what range `a` of an axis leaves, all constant; false when it cannot be told. */
+static bool compose(want *w, llfi_dim extent, const llfi_range *a, const llfi_range *b, int64_t *word)
+{
+    int64_t known, first, then, length, step, start;
+    llfi_dims *d = w->g->dims;
+    if (!llfi_dim_is_const(d, extent, &known) || !llfi_dim_is_const(d, a->start, &first) ||
+        !llfi_dim_is_const(d, b->start, &then) || !llfi_dim_is_const(d, b->length, &length))
+        return false;
+    if (__builtin_mul_overflow(a->step, b->step, &step) || __builtin_mul_overflow(then, a->step, &start) ||
+        __builtin_add_overflow(first, start, &start))
+        return false;
+    llfi_dim at = llfi_dim_const(d, length ? start : 0);
+    if (at == LLFI_DIM_NONE && llfi_dims_nomem(d))
+        w->status = llfi_nomem(&w->g->cx->diag);
+    if (at == LLFI_DIM_NONE)
+        return false;
+    word[0] = at;
+    word[1] = b->length;
+    word[2] = length > 1 ? step : 1;
+    word[3] = LLFI_STOP_NONE;
+    return true;
+}
+
+/* slice(slice(x)) -> slice(x), along each axis of constant extent or taken whole by one of them */
+static bool slice_slice(want *w)
+{
+    int64_t word[LLFI_RANK * LLFI_RANGE_WORDS];
+    if (!is_op(w, 0, LLF_OP_SLICE))
+        return false;
+    const llfi_node *inner = node(w, w->arg[0]);
+    llf_id x = inner->arg[0];
+    uint32_t rank = llfi_type_of(w->g, x).rank;
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t *to = word + i * LLFI_RANGE_WORDS;
+        const size_t bytes = LLFI_RANGE_WORDS * sizeof *to;
+        llfi_range a = llfi_range_at(w->g, inner->attr, i), b = llfi_range_at(w->g, w->attr, i);
+        if (whole(w, x, inner->attr, i))
+            memcpy(to, list_of(w, w->attr).at + i * LLFI_RANGE_WORDS, bytes);
+        else if (whole(w, w->arg[0], w->attr, i))
+            memcpy(to, list_of(w, inner->attr).at + i * LLFI_RANGE_WORDS, bytes);
+        else if (!compose(w, llfi_type_of(w->g, x).dim[i], &a, &b, to))
+            return false;
+    }
+    if (!takes(w, rank * LLFI_RANGE_WORDS, word))
+        return false;
+    w->arg[0] = x;
+    return true;
+}
+
+/* flip along no axis -> x */
+static bool flip_none(want *w)
+{
+    return list_of(w, w->attr).count == 0 && becomes(w, w->arg[0]);
+}
+
+/* flip(flip(x)) -> flip(x), along the axes that stand in one of them */
+static bool flip_flip(want *w)
+{
+    int64_t axis[LLFI_RANK];
+    uint32_t n = 0, i = 0, k = 0;
+    if (!is_op(w, 0, LLF_OP_FLIP))
+        return false;
+    const llfi_node *inner = node(w, w->arg[0]);
+    llfi_list a = list_of(w, inner->attr), b = list_of(w, w->attr);
+    while (i < a.count || k < b.count) { /* both are sorted */
+        if (i < a.count && k < b.count && a.at[i] == b.at[k]) {
+            i++;
+            k++;
+        } else if (k == b.count || (i < a.count && a.at[i] < b.at[k])) {
+            axis[n++] = a.at[i++];
+        } else {
+            axis[n++] = b.at[k++];
+        }
+    }
+    if (!takes(w, n, axis))
+        return false;
+    w->arg[0] = inner->arg[0];
+    return true;
+}
+
+/* expand_dims by no axis -> x */
+static bool expand_none(want *w)
+{
+    return list_of(w, w->attr).count == 0 && becomes(w, w->arg[0]);
+}
+
+/* squeeze of no axis -> x */
+static bool squeeze_none(want *w)
+{
+    return list_of(w, w->attr).count == 0 && becomes(w, w->arg[0]);
+}
+
+/* squeeze(expand_dims(x)) of the same axes -> x; lists are interned */
+static bool squeeze_expand(want *w)
+{
+    const llfi_node *inner = node(w, w->arg[0]);
+    return inner->op == LLF_OP_EXPAND_DIMS && inner->attr == w->attr && becomes(w, inner->arg[0]);
+}
+
 /* fold's own equation stands in the table to be counted; it is no rewrite of this pass. */
 static bool fold_exact(want *w)
 {
@@ -218,6 +424,7 @@ static llf_status simplify(llfi_pass *p, llfi_rewrite *r, llf_id old)
     bool changed = false;
     while (w.is == LLF_NONE && step(&w, p->fired))
         changed = true;
+    LLF_TRY(w.status);
     if (w.is != LLF_NONE) {
         r->map[old] = w.is;
         return LLF_OK;

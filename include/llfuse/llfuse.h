@@ -86,6 +86,7 @@ typedef enum {
 #define LEAF(id, ...) LLF_OP_##id,
 #define EW(id, ...) LLF_OP_##id,
 #define COMPOSITE(id, ...) LLF_OP_##id,
+#define VIEW(id, ...) LLF_OP_##id,
 #include "llfuse/ops.def"
     LLF_OPS
 } llf_op;
@@ -206,6 +207,33 @@ LLF_API llf_id llf_const_int(llf_graph *, llf_dtype, int64_t value);
 LLF_API llf_id llf_cast(llf_graph *, llf_id x, llf_dtype);
 typedef enum { LLF_GELU_ERF, LLF_GELU_TANH } llf_gelu_form;
 LLF_API llf_id llf_gelu(llf_graph *, llf_id x, llf_gelu_form);
+
+/* Views: the same elements in other places, as numpy has them; no memory moves unless a view is returned.
+ * Axes may be negative: -1 is the last. Extents are numbers >= 0 or values of llf_symbol. */
+
+/* Another shape in row-major order. One extent may be LLF_INFER: what the number of elements leaves. */
+#define LLF_INFER INT64_MIN
+LLF_API llf_id llf_reshape(llf_graph *, llf_id x, uint32_t rank, const int64_t *shape);
+/* Stretches extents of 1 and adds axes in front. */
+LLF_API llf_id llf_broadcast_to(llf_graph *, llf_id x, uint32_t rank, const int64_t *shape);
+/* Axis i of the result is axis axes[i] of x; one item for each axis of x. */
+LLF_API llf_id llf_permute(llf_graph *, llf_id x, const int64_t *axes);
+/* x[start:stop:step] along one axis. Negative bounds count from the end. LLF_DEFAULT: no bound, which is the
+ * end that the step comes from or goes to. A symbol adds its value: {.start = 1, .stop_symbol = n, .step = 1}
+ * is [1:n]. Bounds outside the axis are errors (E_TYPE; for symbols E_GUARD at llf_prepare). */
+#define LLF_DEFAULT INT64_MIN
+typedef struct {
+    int64_t start, stop;
+    int64_t step;                      /* not 0 */
+    int64_t start_symbol, stop_symbol; /* 0 or a value of llf_symbol; the number beside it is >= 0 then */
+} llf_range;
+/* One range for each axis of x. */
+LLF_API llf_id llf_slice(llf_graph *, llf_id x, const llf_range *);
+/* Backwards along `count` axes. */
+LLF_API llf_id llf_flip(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
+/* Axes of extent 1 at these places of the result; without these axes, whose extents must be 1. */
+LLF_API llf_id llf_expand_dims(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
+LLF_API llf_id llf_squeeze(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
 
 /* Appends a result; index 0 is the first. The same value may be returned twice: two buffers. Returns the
  * first failure of the graph, if there was one. */

@@ -368,8 +368,26 @@ static llf_status write_plan(search *s, llfi_plan *p)
     return LLF_OK;
 }
 
+/* Lowering has no index maps yet: what would need one is refused. */
+static llf_status check_supported(const search *s)
+{
+    for (llf_id v = 0; v < s->g->nodes.count; v++) {
+        const llfi_node *n = llfi_node_at(s->g, v);
+        bool view = llfi_ops[n->op].cls == LLFI_CLASS_VIEW, spread = false;
+        for (uint32_t k = 0; k < n->arity; k++)
+            spread |= !llfi_same_space(s->g, v, k);
+        if (view || spread)
+            return llfi_fail_at(&s->cx->diag, LLF_E_UNSUPPORTED, llfi_place_of(s->g, v), llfi_ops[n->op].name,
+                                "%s (node %u%s%s): %s cannot be compiled yet", llfi_ops[n->op].name, v,
+                                n->name ? ", %" : "", llfi_name(s->g, n->name),
+                                view ? "views" : "broadcasting of other than equal shapes and rank 0");
+    }
+    return LLF_OK;
+}
+
 static llf_status run(search *s, llfi_plan *plan)
 {
+    LLF_TRY(check_supported(s));
     LLF_TRY(look(s));
     for (llf_id v = 0; v < s->g->nodes.count; v++)
         if (s->view.role[v] == LLFI_ROLE_OWN)

@@ -18,11 +18,12 @@ uint32_t llfi_eval_operand(llf_op);
 llf_dtype llfi_eval_from(const llf_graph *, llf_id);
 
 /* Evaluates a whole graph. data[i]: elements of input i, row-major, of its dtype; symbol values given.
- * value[id] receives for each node a buffer (numel * size) owned by `arena`. */
+ * The graph's guards are checked first (E_GUARD). value[id] receives for each node a buffer (numel * size)
+ * owned by `arena`. */
 llf_status llfi_interp(const llf_graph *, const int64_t *symbol, const void *const *data, llfi_arena *,
                        void **value);
 /* Evaluates one output element: linear index `at` of node `id`, reading only what it needs. Memory linear in
- * the nodes. */
+ * the nodes and in the distinct elements that the views below ask for. */
 llf_status llfi_interp_at(const llf_graph *, const int64_t *symbol, const void *const *data, llfi_arena *,
                           const llf_id *ids, uint32_t count, int64_t at, uint64_t *bits);
 /* Largest distance in ulp (or 0 for EXACT) a target may have from the oracle: docs/accuracy.md. */

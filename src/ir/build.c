@@ -6,7 +6,7 @@
 
 static const llfi_place nowhere = {NULL, 0, 0};
 
-static llf_id poison(llf_graph *g, llf_status status)
+llf_id llfi_poison(llf_graph *g, llf_status status)
 {
     if (g->poisoned == LLF_OK)
         g->poisoned = status;
@@ -15,15 +15,15 @@ static llf_id poison(llf_graph *g, llf_status status)
 
 static llf_id nomem(llf_graph *g)
 {
-    return poison(g, llfi_nomem(&g->cx->diag));
+    return llfi_poison(g, llfi_nomem(&g->cx->diag));
 }
 
 static bool room(llf_graph *g, llfi_place at)
 {
     if (g->nodes.count < LLFI_MAX_NODES)
         return true;
-    poison(g, llfi_fail_at(&g->cx->diag, LLF_E_LIMIT, at, NULL, "more than the limit of %u nodes",
-                           LLFI_MAX_NODES));
+    llfi_poison(g, llfi_fail_at(&g->cx->diag, LLF_E_LIMIT, at, NULL, "more than the limit of %u nodes",
+                                LLFI_MAX_NODES));
     return false;
 }
 
@@ -38,22 +38,36 @@ static llf_id append(llf_graph *g, const llfi_node *node)
 static llf_status check_attr(llf_graph *g, const llfi_op_info *o, uint64_t attr, llfi_place at)
 {
     size_t n;
+    llfi_attr_kind kind = llfi_attr_kind_of(o->attr);
     bool ok = attr == 0;
-    if (o->attr == LLFI_ATTR_DTYPE)
+    if (kind == LLFI_ATTR_KIND_DTYPE)
         ok = attr < LLF_DTYPES;
-    else if (o->attr != LLFI_ATTR_NONE)
+    else if (kind == LLFI_ATTR_KIND_WORD)
         ok = llfi_attr_word_text(o->attr, attr, &n) != NULL;
+    else if (kind != LLFI_ATTR_KIND_NONE)
+        ok = llfi_list_ok(g, kind, attr);
     return ok ? LLF_OK
               : llfi_fail_at(&g->cx->diag, LLF_E_ARG, at, o->name, "%s: attribute %s is out of range",
                              o->name, llfi_attr_name(o->attr));
+}
+
+/* Bytes of the constant extents must fit int64; symbols are checked when they are bound. */
+static bool bytes_fit(const llf_graph *g, llfi_type t)
+{
+    int64_t bytes = llfi_dtypes[t.dtype].bytes, c;
+    for (uint32_t i = 0; i < t.rank; i++) {
+        if (llfi_dim_is_const(g->dims, t.dim[i], &c) && c != 0 && __builtin_mul_overflow(bytes, c, &bytes))
+            return false;
+    }
+    return true;
 }
 
 llf_id llfi_build(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, uint32_t origin, llfi_place at)
 {
     llf_context *cx = g->cx;
     if ((uint32_t)op >= LLF_OPS || llfi_ops[op].cls == LLFI_CLASS_LEAF)
-        return poison(g,
-                      llfi_fail_at(&cx->diag, LLF_E_ARG, at, NULL, "no op %u with operands", (unsigned)op));
+        return llfi_poison(
+            g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, NULL, "no op %u with operands", (unsigned)op));
     const llfi_op_info *o = &llfi_ops[op];
     llfi_node n = {.op = (uint16_t)op,
                    .arity = o->arity,
@@ -67,14 +81,18 @@ llf_id llfi_build(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, uin
         if (arg[i] == LLF_NONE && g->poisoned != LLF_OK)
             return LLF_NONE;
         if (arg[i] >= g->nodes.count)
-            return poison(g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, o->name,
-                                          "%s: operand %u is no value of this graph", o->name, i + 1));
+            return llfi_poison(g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, o->name,
+                                               "%s: operand %u is no value of this graph", o->name, i + 1));
     }
     llf_status status = check_attr(g, o, attr, at);
     if (status == LLF_OK)
         status = llfi_infer(g, op, arg, attr, at, &n.type);
     if (status != LLF_OK)
-        return poison(g, status);
+        return llfi_poison(g, status);
+    if (!bytes_fit(g, llfi_type_at(g, n.type)))
+        return llfi_poison(g,
+                           llfi_fail_at(&cx->diag, LLF_E_LIMIT, at, o->name,
+                                        "%s: the result's dims multiply to more than 2^63-1 bytes", o->name));
     if (!room(g, at))
         return LLF_NONE;
     if (origin == UINT32_MAX) {
@@ -91,7 +109,7 @@ llf_id llfi_build_const(llf_graph *g, llf_dtype dtype, uint64_t bits)
     if ((uint32_t)dtype >= LLF_DTYPES ||
         (llfi_dtypes[dtype].bytes < 8 && bits >> (8 * llfi_dtypes[dtype].bytes) != 0) ||
         (dtype == LLF_BOOL && bits > 1))
-        return poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "const: bits do not fit the dtype"));
+        return llfi_poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "const: bits do not fit the dtype"));
     if (!room(g, nowhere))
         return LLF_NONE;
     uint32_t type = llfi_type_make(g, dtype, 0, NULL);
@@ -104,27 +122,16 @@ llf_id llfi_build_const(llf_graph *g, llf_dtype dtype, uint64_t bits)
                                   .attr = bits});
 }
 
-/* Bytes of the constant extents must fit int64; symbols are checked when they are bound. */
-static bool bytes_fit(const llf_graph *g, llfi_type t)
-{
-    int64_t bytes = llfi_dtypes[t.dtype].bytes, c;
-    for (uint32_t i = 0; i < t.rank; i++) {
-        if (llfi_dim_is_const(g->dims, t.dim[i], &c) && c != 0 && __builtin_mul_overflow(bytes, c, &bytes))
-            return false;
-    }
-    return true;
-}
-
 llf_id llfi_build_input(llf_graph *g, uint32_t type, bool scalar, uint32_t name, llfi_place at)
 {
     llfi_diag *d = &g->cx->diag;
     llfi_type t = llfi_type_at(g, type);
     if (scalar && t.rank != 0)
-        return poison(g, llfi_fail_at(d, LLF_E_TYPE, at, "input", "a scalar input has rank 0"));
+        return llfi_poison(g, llfi_fail_at(d, LLF_E_TYPE, at, "input", "a scalar input has rank 0"));
     if (!bytes_fit(g, t))
-        return poison(g, llfi_fail_at(d, LLF_E_LIMIT, at, "input",
-                                      "input %s: its dims multiply to more than 2^63-1 bytes",
-                                      llfi_name(g, name)));
+        return llfi_poison(g, llfi_fail_at(d, LLF_E_LIMIT, at, "input",
+                                           "input %s: its dims multiply to more than 2^63-1 bytes",
+                                           llfi_name(g, name)));
     if (!room(g, at))
         return LLF_NONE;
     if (!llfi_vec_reserve(&g->cx->mem, &g->inputs, 1))
@@ -152,9 +159,9 @@ static uint32_t input_name(llf_graph *g, const char *name)
         return 0;
     size_t bytes = strlen(name);
     if (!llfi_name_valid(name, bytes)) {
-        poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG,
-                            "llf_input: bad name: letters, digits, '_', '.', '-', at most %u bytes",
-                            LLFI_MAX_NAME));
+        llfi_poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG,
+                                 "llf_input: bad name: letters, digits, '_', '.', '-', at most %u bytes",
+                                 LLFI_MAX_NAME));
         return UINT32_MAX;
     }
     if (strspn(name, "0123456789") == bytes)
@@ -167,7 +174,7 @@ static uint32_t input_name(llf_graph *g, const char *name)
     }
     for (size_t i = 0; g->names.count == known && i < g->inputs.count; i++) {
         if (llfi_node_at(g, g->inputs.at[i])->name == at) {
-            poison(g, llfi_fail(&g->cx->diag, LLF_E_GRAPH, "llf_input: duplicate name '%s'", name));
+            llfi_poison(g, llfi_fail(&g->cx->diag, LLF_E_GRAPH, "llf_input: duplicate name '%s'", name));
             return UINT32_MAX;
         }
     }
@@ -189,19 +196,19 @@ static llf_id make_input(llf_graph *g, const char *name, llf_dtype dtype, uint32
         return LLF_NONE;
     llfi_diag *d = &g->cx->diag;
     if ((uint32_t)dtype >= LLF_DTYPES)
-        return poison(g, llfi_fail(d, LLF_E_ARG, "llf_input: no dtype %u", (unsigned)dtype));
+        return llfi_poison(g, llfi_fail(d, LLF_E_ARG, "llf_input: no dtype %u", (unsigned)dtype));
     if (rank > LLFI_RANK)
-        return poison(
+        return llfi_poison(
             g, llfi_fail(d, LLF_E_LIMIT, "llf_input: rank %u is over the limit of %u", rank, LLFI_RANK));
     if (rank && !shape)
-        return poison(g, llfi_fail(d, LLF_E_ARG, "llf_input: shape is NULL"));
+        return llfi_poison(g, llfi_fail(d, LLF_E_ARG, "llf_input: shape is NULL"));
     llfi_dim dim[LLFI_RANK];
     for (uint32_t i = 0; i < rank; i++) {
         bool known = shape[i] >= 0 || (uint64_t)(-(shape[i] + 1)) < llfi_dims_symbols(g->dims);
         if (!known)
-            return poison(g, llfi_fail(d, LLF_E_ARG,
-                                       "llf_input: extent %lld of axis %u is negative and no symbol",
-                                       (long long)shape[i], i));
+            return llfi_poison(g, llfi_fail(d, LLF_E_ARG,
+                                            "llf_input: extent %lld of axis %u is negative and no symbol",
+                                            (long long)shape[i], i));
         dim[i] = shape_dim(g, shape[i]);
         if (dim[i] == LLFI_DIM_NONE)
             return nomem(g);
@@ -225,8 +232,9 @@ int64_t llf_symbol(llf_graph *g, const char *name)
     if (!g || g->poisoned != LLF_OK)
         return 0;
     if (!name || !symbol_valid(name)) {
-        poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG,
-                            "llf_symbol: bad name: letters, digits, '_', no digit first, not min or max"));
+        llfi_poison(g,
+                    llfi_fail(&g->cx->diag, LLF_E_ARG,
+                              "llf_symbol: bad name: letters, digits, '_', no digit first, not min or max"));
         return 0;
     }
     uint32_t k = llfi_dims_symbol(g->dims, name, strlen(name));
@@ -249,7 +257,7 @@ llf_id llf_scalar(llf_graph *g, const char *name, llf_dtype dtype)
 
 static llf_id const_range(llf_graph *g, llf_dtype dtype)
 {
-    return poison(
+    return llfi_poison(
         g, llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_const: the value is outside %s", llf_dtype_name(dtype)));
 }
 
@@ -258,7 +266,7 @@ llf_id llf_const(llf_graph *g, llf_dtype dtype, double value)
     if (!g || g->poisoned != LLF_OK)
         return LLF_NONE;
     if ((uint32_t)dtype >= LLF_DTYPES)
-        return poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_const: no dtype %u", (unsigned)dtype));
+        return llfi_poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_const: no dtype %u", (unsigned)dtype));
     if (llfi_dtype_is_float(dtype))
         return llfi_build_const(g, dtype, llfi_bits_from_f64(dtype, value));
     if (!(value >= -0x1p53 && value <= 0x1p53) || value != (double)(int64_t)value)
@@ -271,14 +279,15 @@ llf_id llf_const_int(llf_graph *g, llf_dtype dtype, int64_t value)
     if (!g || g->poisoned != LLF_OK)
         return LLF_NONE;
     if ((uint32_t)dtype >= LLF_DTYPES)
-        return poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_const_int: no dtype %u", (unsigned)dtype));
+        return llfi_poison(g,
+                           llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_const_int: no dtype %u", (unsigned)dtype));
     if (llfi_dtype_is_float(dtype)) {
         /* Through text: an int64 does not fit a double, and the literal reader rounds once. */
         char text[32];
         uint64_t bits;
         int n = snprintf(text, sizeof text, "%lld", (long long)value);
         llf_status status = llfi_literal_parse(&g->cx->diag, nowhere, dtype, text, (size_t)n, &bits);
-        return status == LLF_OK ? llfi_build_const(g, dtype, bits) : poison(g, status);
+        return status == LLF_OK ? llfi_build_const(g, dtype, bits) : llfi_poison(g, status);
     }
     if (dtype == LLF_BOOL ? (value != 0 && value != 1) : (dtype == LLF_I32 && value != (int32_t)value))
         return const_range(g, dtype);
@@ -323,7 +332,7 @@ llf_status llf_output(llf_graph *g, llf_id id)
     if (g->poisoned != LLF_OK)
         return g->poisoned;
     if (id >= g->nodes.count) {
-        poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_output: no value of this graph"));
+        llfi_poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_output: no value of this graph"));
         return g->poisoned;
     }
     if (!llfi_vec_reserve(&g->cx->mem, &g->outputs, 1)) {

@@ -379,6 +379,51 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
+/* The product `mono` without the `n` factors of `w`, or NONE; 1 when none is left. Both are ordered. */
+static llfi_dim without(llfi_dims *d, llfi_dim mono, const int64_t *w, uint32_t n)
+{
+    int64_t x[MAX_FACTORS], left[MAX_FACTORS];
+    uint32_t m = factors(d, mono, x), j = 0, k = 0;
+    for (uint32_t i = 0; i < m; i++) {
+        if (j < n && x[i] == w[j])
+            j++;
+        else
+            left[k++] = x[i];
+    }
+    if (j < n)
+        return LLFI_DIM_NONE;
+    return k == 0 ? llfi_dim_const(d, 1) : k == 1 ? (llfi_dim)left[0] : intern(d, PROD, left, k);
+}
+
+llfi_dim llfi_dim_quotient(llfi_dims *d, llfi_dim a, llfi_dim b)
+{
+    if (a == LLFI_DIM_NONE || b == LLFI_DIM_NONE)
+        return LLFI_DIM_NONE;
+    poly p, q, out = {0};
+    unpack(d, a, &p);
+    unpack(d, b, &q);
+    if (q.terms == 0)
+        q.coef[0] = q.c;
+    if (q.terms > 1 || (q.terms == 1 && q.c) || q.coef[0] <= 0 || (q.terms && p.c) || p.c % q.coef[0])
+        return LLFI_DIM_NONE;
+    int64_t w[MAX_FACTORS];
+    uint32_t n = q.terms ? factors(d, q.mono[0], w) : 0;
+    out.c = p.c / q.coef[0];
+    for (uint32_t i = 0; i < p.terms; i++) {
+        llfi_dim m = without(d, p.mono[i], w, n);
+        int64_t c, coef = p.coef[i] / q.coef[0];
+        if (m == LLFI_DIM_NONE || p.coef[i] % q.coef[0])
+            return LLFI_DIM_NONE;
+        if (!llfi_dim_is_const(d, m, &c)) {
+            if (!add_term(d, &out, coef, m))
+                return LLFI_DIM_NONE;
+        } else if (__builtin_add_overflow(out.c, coef, &out.c)) {
+            return LLFI_DIM_NONE;
+        }
+    }
+    return pack(d, &out);
+}
+
 /* floor(a / k), k > 0 */
 static int64_t floor_div(int64_t a, int64_t k)
 {

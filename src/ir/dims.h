@@ -29,6 +29,8 @@ llfi_dim llfi_dim_add(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_sub(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_mul(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_floordiv(llfi_dims *, llfi_dim, llfi_dim); /* by 0 at evaluation: an error */
+/* a / b where b is one product that stands in every term of a, else LLFI_DIM_NONE: then a == result * b. */
+llfi_dim llfi_dim_quotient(llfi_dims *, llfi_dim a, llfi_dim b);
 llfi_dim llfi_dim_min(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_max(llfi_dims *, llfi_dim, llfi_dim);
 

@@ -71,6 +71,75 @@ uint32_t llfi_type_make(llf_graph *g, llf_dtype dtype, uint32_t rank, const llfi
     return at;
 }
 
+uint32_t llfi_list_make(llf_graph *g, uint32_t count, const int64_t *word)
+{
+    size_t bytes = count * sizeof *word, cursor = 0;
+    uint64_t hash = llfi_hash(count, word, bytes);
+    for (uint32_t at; (at = llfi_map_next(&g->list_map, hash, &cursor)) != UINT32_MAX;) {
+        llfi_list l = llfi_list_at(g, at);
+        if (l.count == count && (count == 0 || memcmp(l.at, word, bytes) == 0))
+            return at;
+    }
+    const llf_allocator *mem = &g->cx->mem;
+    uint32_t at = (uint32_t)g->lists.count;
+    if (g->lists.count > UINT32_MAX - 1024 || !llfi_vec_reserve(mem, &g->lists, (size_t)count + 1) ||
+        !llfi_map_add(mem, &g->list_map, hash, at))
+        return UINT32_MAX;
+    g->lists.at[at] = count;
+    if (count)
+        memcpy(g->lists.at + at + 1, word, bytes);
+    g->lists.count += (size_t)count + 1;
+    return at;
+}
+
+llfi_list llfi_list_at(const llf_graph *g, uint64_t offset)
+{
+    const int64_t *at = g->lists.at + offset;
+    return (llfi_list){(uint32_t)at[0], at + 1};
+}
+
+static bool is_dim(llfi_attr_kind kind, uint32_t word)
+{
+    return kind == LLFI_ATTR_KIND_DIMS || (kind == LLFI_ATTR_KIND_RANGES && word % LLFI_RANGE_WORDS < 2);
+}
+
+bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
+{
+    if (offset >= g->lists.count || g->lists.at[offset] < 0 ||
+        (uint64_t)g->lists.at[offset] >= g->lists.count - offset)
+        return false;
+    llfi_list l = llfi_list_at(g, offset);
+    if (l.count > LLFI_RANK * (kind == LLFI_ATTR_KIND_RANGES ? LLFI_RANGE_WORDS : 1))
+        return false;
+    int64_t dims = llfi_dims_count(g->dims);
+    for (uint32_t i = 0; i < l.count; i++) {
+        bool stop = kind == LLFI_ATTR_KIND_RANGES && i % LLFI_RANGE_WORDS == 3;
+        if (is_dim(kind, i) && (l.at[i] < 0 || l.at[i] >= dims))
+            return false;
+        if (stop && (l.at[i] < LLFI_STOP_WHOLE || l.at[i] >= dims))
+            return false;
+    }
+    return kind != LLFI_ATTR_KIND_RANGES || l.count % LLFI_RANGE_WORDS == 0;
+}
+
+llfi_range llfi_range_at(const llf_graph *g, uint64_t offset, uint32_t axis)
+{
+    const int64_t *w = llfi_list_at(g, offset).at + axis * LLFI_RANGE_WORDS;
+    return (llfi_range){(llfi_dim)w[0], (llfi_dim)w[1], w[2], w[3]};
+}
+
+static uint64_t hash_list(const llf_graph *g, uint64_t h, llfi_attr_kind kind, uint64_t offset)
+{
+    llfi_list l = llfi_list_at(g, offset);
+    h = llfi_hash_u64(h, l.count);
+    for (uint32_t i = 0; i < l.count; i++) {
+        bool stop = kind == LLFI_ATTR_KIND_RANGES && i % LLFI_RANGE_WORDS == 3 && l.at[i] >= 0;
+        h = llfi_hash_u64(h, is_dim(kind, i) || stop ? llfi_dim_hash(g->dims, (llfi_dim)l.at[i])
+                                                     : (uint64_t)l.at[i]);
+    }
+    return h;
+}
+
 llfi_dim llfi_numel(llf_graph *g, uint32_t type)
 {
     llfi_type t = llfi_type_at(g, type);
@@ -155,7 +224,8 @@ uint64_t llfi_graph_hash(const llf_graph *g)
             continue;
         ordinal[i] = next++;
         h = hash_type(g, llfi_hash_u64(h, node->op), node->type);
-        h = llfi_hash_u64(h, node->attr);
+        llfi_attr_kind kind = llfi_attr_kind_of(llfi_ops[node->op].attr);
+        h = kind >= LLFI_ATTR_KIND_INTS ? hash_list(g, h, kind, node->attr) : llfi_hash_u64(h, node->attr);
         for (uint32_t a = 0; a < node->arity; a++)
             h = hash_use(g, h, node->arg[a], ordinal);
     }
@@ -220,10 +290,14 @@ void llf_graph_destroy(llf_graph *g)
     llfi_vec_free(mem, &g->origin);
     llfi_vec_free(mem, &g->names);
     llfi_vec_free(mem, &g->types);
+    llfi_vec_free(mem, &g->lists);
+    llfi_vec_free(mem, &g->guards);
     llfi_vec_free(mem, &g->labels);
     llfi_vec_free(mem, &g->directives);
     llfi_map_free(mem, &g->type_map);
     llfi_map_free(mem, &g->name_map);
+    llfi_map_free(mem, &g->list_map);
+    llfi_map_free(mem, &g->guard_map);
     llfi_free(mem, g, sizeof *g);
 }
 
@@ -253,8 +327,9 @@ llf_graph *llfi_graph_clone(const llf_graph *from, llf_context *cx)
     g->poisoned = from->poisoned;
     g->dims = llfi_dims_clone(from->dims, mem);
     bool ok = g->dims && COPY(nodes) && COPY(inputs) && COPY(outputs) && COPY(origin) && COPY(names) &&
-              COPY(types) && COPY(labels) && COPY(directives) &&
-              copy_map(mem, &g->type_map, &from->type_map) && copy_map(mem, &g->name_map, &from->name_map);
+              COPY(types) && COPY(lists) && COPY(guards) && COPY(labels) && COPY(directives) &&
+              copy_map(mem, &g->type_map, &from->type_map) && copy_map(mem, &g->name_map, &from->name_map) &&
+              copy_map(mem, &g->list_map, &from->list_map) && copy_map(mem, &g->guard_map, &from->guard_map);
     if (ok && from->file) {
         size_t size = strlen(from->file) + 1;
         g->file = llfi_alloc(mem, size);

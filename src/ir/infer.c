@@ -1,26 +1,39 @@
-/* infer.c: the result type of an op, from the signature column of ops.def and one shape rule: operands have
- * equal dims or rank 0. Must not know single ops; a new op is a row. */
+/* infer.c: the result type of an op, from the signature column of ops.def and one shape rule: elementwise ops
+ * broadcast. Must not know single ops; a new op is a row (views: infer_view.c). */
 #include "ir/ir.h"
 
-typedef struct {
-    char text[160];
-} shown;
-
-/* A type for a message; long ones are cut. */
-static shown show(const llf_graph *g, llf_id id)
+static llfi_shown shown(llfi_str *s, const char *instead)
 {
-    shown out;
+    llfi_shown out;
+    if (s->failed || !s->at)
+        snprintf(out.text, sizeof out.text, "%s", instead);
+    else if (s->len < sizeof out.text)
+        memcpy(out.text, s->at, s->len + 1);
+    else
+        snprintf(out.text, sizeof out.text, "%.150s...%s", s->at, s->at[s->len - 1] == ']' ? "]" : "");
+    llfi_str_free(s);
+    return out;
+}
+
+llfi_shown llfi_show_type(const llf_graph *g, uint32_t type)
+{
     llfi_str s;
     llfi_str_init(&s, &g->cx->mem);
-    llfi_type_print(g, llfi_node_at(g, id)->type, &s);
-    if (s.failed || !s.at)
-        snprintf(out.text, sizeof out.text, "%s[...]", llf_dtype_name(llfi_dtype_of(g, id)));
-    else if (s.len < sizeof out.text)
-        memcpy(out.text, s.at, s.len + 1);
-    else
-        snprintf(out.text, sizeof out.text, "%.150s...]", s.at);
-    llfi_str_free(&s);
-    return out;
+    llfi_type_print(g, type, &s);
+    return shown(&s, "a tensor");
+}
+
+llfi_shown llfi_show_dim(const llf_graph *g, llfi_dim dim)
+{
+    llfi_str s;
+    llfi_str_init(&s, &g->cx->mem);
+    llfi_dim_print(g->dims, dim, &s);
+    return shown(&s, "an extent");
+}
+
+static llfi_shown show(const llf_graph *g, llf_id id)
+{
+    return llfi_show_type(g, llfi_node_at(g, id)->type);
 }
 
 static const char *set_text(llfi_set set)
@@ -61,44 +74,96 @@ static llf_status check_dtypes(const llf_graph *g, llf_op op, const llf_id *arg,
     return LLF_OK;
 }
 
+static bool same_dims(const llfi_dim *a, const llfi_dim *b, uint32_t rank)
+{
+    return rank == 0 || memcmp(a, b, rank * sizeof *a) == 0;
+}
+
+bool llfi_same_space(const llf_graph *g, llf_id id, uint32_t operand)
+{
+    llfi_type t = llfi_type_of(g, id), x = llfi_type_of(g, llfi_node_at(g, id)->arg[operand]);
+    return x.rank == 0 || llfi_type_same_dims(x, t);
+}
+
+/* The shape so far, and which operand gave each axis. */
+typedef struct {
+    llfi_shape *s;
+    uint8_t from[LLFI_RANK]; /* by axis from the end */
+} broadcast;
+
+/* Extent `dim` of operand `i` joins axis `at` of the shape. */
+static llf_status join(const llf_graph *g, llf_op op, const llf_id *arg, llfi_place place, llf_graph *guards,
+                       broadcast *b, uint32_t at, llfi_dim dim, uint32_t i)
+{
+    llfi_dim *have = &b->s->dim[at];
+    uint8_t *from = &b->from[b->s->rank - 1 - at];
+    int64_t x, y;
+    bool is_x = llfi_dim_is_const(g->dims, *have, &x), is_y = llfi_dim_is_const(g->dims, dim, &y);
+    if (*have == dim || (is_y && y == 1))
+        return LLF_OK;
+    if (is_x && is_y && x != 1)
+        return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, place, llfi_ops[op].name,
+                            "%s: axis %u: %lld and %lld do not broadcast: operand %u is %s, operand %u is %s",
+                            llfi_ops[op].name, at, (long long)x, (long long)y, *from + 1u,
+                            show(g, arg[*from]).text, i + 1, show(g, arg[i]).text);
+    llfi_guard guard = {
+        .a = *have, .b = dim, .axis = (uint8_t)at, .op = (uint16_t)op, .line = place.line, .col = place.col};
+    bool stretched = is_x && x == 1;
+    if (stretched || is_y) {
+        *have = dim;
+        *from = (uint8_t)i;
+    }
+    return stretched || !guards ? LLF_OK : llfi_guard_add(guards, &guard);
+}
+
+/* numpy's rule: shapes are aligned at their ends, extents of 1 stretch. */
+static llf_status infer_elementwise(const llf_graph *g, llf_op op, const llf_id *arg, llfi_place place,
+                                    llf_graph *guards, llfi_shape *s)
+{
+    broadcast b = {.s = s};
+    s->rank = 0;
+    for (uint32_t i = 0; i < llfi_ops[op].arity; i++) {
+        llfi_type t = llfi_type_of(g, arg[i]);
+        if (t.rank > s->rank) {
+            uint32_t more = t.rank - s->rank;
+            memmove(s->dim + more, s->dim, s->rank * sizeof *s->dim);
+            memcpy(s->dim, t.dim, more * sizeof *s->dim);
+            memset(b.from + s->rank, (int)i, more);
+            s->rank = t.rank;
+        }
+        uint32_t shift = s->rank - t.rank;
+        if (t.rank && same_dims(s->dim + shift, t.dim, t.rank))
+            continue;
+        for (uint32_t k = 0; k < t.rank; k++)
+            LLF_TRY(join(g, op, arg, place, guards, &b, shift + k, t.dim[k], i));
+    }
+    return LLF_OK;
+}
+
 llf_status llfi_infer_rule(const llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, llfi_place at,
-                           llf_dtype *dtype, llf_id *like)
+                           llf_graph *guards, llfi_shape *s)
 {
     const llfi_op_info *o = &llfi_ops[op];
     llf_dtype t = LLF_F32;
     LLF_TRY(check_dtypes(g, op, arg, at, &t));
-    uint32_t shape = 0;
-    for (uint32_t i = 1; i < o->arity; i++) {
-        llfi_type a = llfi_type_of(g, arg[shape]), b = llfi_type_of(g, arg[i]);
-        if (a.rank == 0)
-            shape = i;
-        else if (b.rank != 0 && !llfi_type_same_dims(a, b))
-            return llfi_fail_at(
-                &g->cx->diag, LLF_E_TYPE, at, o->name,
-                "%s: shape mismatch: operand %u is %s, operand %u is %s (equal dims or rank 0)", o->name,
-                shape + 1, show(g, arg[shape]).text, i + 1, show(g, arg[i]).text);
-    }
-    *like = arg[shape];
     char result = o->sig[strlen(o->sig) - 1];
-    *dtype = result == 'b' ? LLF_BOOL : result == 'd' ? (llf_dtype)attr : t;
-    return LLF_OK;
+    s->dtype = result == 'b' ? LLF_BOOL : result == 'd' ? (llf_dtype)attr : t;
+    return o->cls == LLFI_CLASS_VIEW ? llfi_infer_view(g, op, arg[0], attr, at, guards, s)
+                                     : infer_elementwise(g, op, arg, at, guards, s);
 }
 
 llf_status llfi_infer(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, llfi_place at,
                       uint32_t *type)
 {
-    llf_dtype dtype;
-    llf_id like;
-    LLF_TRY(llfi_infer_rule(g, op, arg, attr, at, &dtype, &like));
-    uint32_t same = llfi_node_at(g, like)->type;
-    llfi_type t = llfi_type_at(g, same);
-    if (t.dtype == dtype) {
-        *type = same;
-        return LLF_OK;
+    llfi_shape s;
+    LLF_TRY(llfi_infer_rule(g, op, arg, attr, at, g, &s));
+    for (uint32_t i = 0; i < llfi_ops[op].arity; i++) { /* mostly the type of an operand */
+        llfi_type t = llfi_type_of(g, arg[i]);
+        if (t.dtype == s.dtype && t.rank == s.rank && same_dims(t.dim, s.dim, s.rank)) {
+            *type = llfi_node_at(g, arg[i])->type;
+            return LLF_OK;
+        }
     }
-    llfi_dim dim[LLFI_RANK]; /* making a type moves the pool that t points into */
-    if (t.rank)
-        memcpy(dim, t.dim, t.rank * sizeof *dim);
-    *type = llfi_type_make(g, dtype, t.rank, dim);
+    *type = llfi_type_make(g, s.dtype, s.rank, s.dim);
     return *type == UINT32_MAX ? llfi_nomem(&g->cx->diag) : LLF_OK;
 }

@@ -7,7 +7,7 @@
 #include "ir/dims.h"
 
 /* ---- tables */
-typedef enum { LLFI_CLASS_LEAF, LLFI_CLASS_EW, LLFI_CLASS_COMPOSITE } llfi_class;
+typedef enum { LLFI_CLASS_LEAF, LLFI_CLASS_EW, LLFI_CLASS_COMPOSITE, LLFI_CLASS_VIEW } llfi_class;
 typedef enum { LLFI_SET_FLOAT, LLFI_SET_NUM, LLFI_SET_ANY } llfi_set;
 typedef enum { LLFI_KIND_FLOAT, LLFI_KIND_INT, LLFI_KIND_BOOL } llfi_kind;
 typedef enum {
@@ -17,6 +17,14 @@ typedef enum {
     LLFI_ATTRS,
     LLFI_ATTR_NONE = LLFI_ATTRS
 } llfi_attr_id;
+typedef enum {
+    LLFI_ATTR_KIND_NONE,
+    LLFI_ATTR_KIND_DTYPE,
+    LLFI_ATTR_KIND_WORD,
+    LLFI_ATTR_KIND_INTS, /* lists from here on */
+    LLFI_ATTR_KIND_DIMS,
+    LLFI_ATTR_KIND_RANGES
+} llfi_attr_kind;
 typedef struct {
     const char *name;
     uint8_t arity;
@@ -39,7 +47,8 @@ bool llfi_dtype_find(const char *text, size_t bytes, llf_dtype *);
 /* Index of a WORD attribute's word, or false; the word of an index. */
 bool llfi_attr_word(llfi_attr_id, const char *text, size_t bytes, uint64_t *index);
 const char *llfi_attr_word_text(llfi_attr_id, uint64_t index, size_t *bytes);
-const char *llfi_attr_name(llfi_attr_id);  /* "approximate"; "" for NONE */
+const char *llfi_attr_name(llfi_attr_id); /* "approximate"; "" for NONE */
+llfi_attr_kind llfi_attr_kind_of(llfi_attr_id);
 const char *llfi_attr_legal(llfi_attr_id); /* its words, space-separated */
 bool llfi_set_has(llfi_set, llf_dtype);
 static inline bool llfi_dtype_is_float(llf_dtype dtype)
@@ -76,7 +85,8 @@ typedef struct {
     uint32_t name;   /* into graph->names; 0: none. Purely numeric names of the text are not kept. */
     uint32_t origin; /* index into graph->origin: the op the user wrote; leaves: UINT32_MAX */
     uint32_t line, col;
-    uint64_t attr; /* value of the op's one attribute; CONST: the value's bits in its dtype, zero-extended */
+    uint64_t attr; /* value of the op's one attribute (a list: its offset in graph->lists); CONST: the value's
+                      bits in its dtype, zero-extended */
 } llfi_node;
 
 typedef struct {
@@ -87,8 +97,37 @@ typedef struct {
 /* Properties of a graph, which passes need, make and break (passes/passes.def). */
 #define LLFI_P_TYPED 1u     /* every node has a type (true from building on) */
 #define LLFI_P_PRIMITIVE 2u /* no composites left */
-#define LLFI_P_OUTPUTS 4u   /* every output is an EW node of its own (no leaf, none twice) */
+#define LLFI_P_OUTPUTS 4u   /* every output is an EW node of its own (no leaf, no view, none twice) */
 #define LLFI_P_PLANNED 8u   /* the plan beside the graph covers it */
+
+/* ---- lists: interned per graph, so that equal offsets are equal lists (of one kind) */
+typedef struct {
+    uint32_t count;    /* words: axes, dims, or LLFI_RANGE_WORDS per range */
+    const int64_t *at; /* valid until the graph's next list is made */
+} llfi_list;
+
+/* One axis of `slice`, resolved: elements start, start + step, ... In normal form: no element: 0, 0, 1; one
+ * element: step 1. `stop` is for printing, and says nothing more. */
+#define LLFI_RANGE_WORDS 4u
+typedef struct {
+    llfi_dim start;  /* of the first element; where it may be a symbol's, evaluated like any dim */
+    llfi_dim length; /* the result's extent */
+    int64_t step;    /* not 0 */
+    int64_t stop;    /* a dim; LLFI_STOP_NONE; LLFI_STOP_WHOLE */
+} llfi_range;
+#define LLFI_STOP_NONE (-1)  /* to the end; with a negative step to the beginning */
+#define LLFI_STOP_WHOLE (-2) /* and from the end: negative step, the start is not written either */
+
+/* ---- guards: what the shapes need at run time and symbols cannot prove (E_GUARD). Kept when the node that
+ * asked goes. */
+typedef struct {
+    llfi_dim a, b;
+    bool at_most; /* a <= b; else a == b */
+    uint8_t axis; /* of the result (slice, squeeze: of the operand); LLFI_RANK: the number of elements */
+    uint16_t op;
+    llf_id node; /* LLF_NONE: gone */
+    uint32_t line, col;
+} llfi_guard;
 
 struct llf_graph {
     llf_context *cx;
@@ -101,7 +140,9 @@ struct llf_graph {
     LLFI_VEC(uint16_t) origin; /* llf_op that the user wrote, by node.origin */
     LLFI_VEC(char) names;      /* NUL-terminated, deduplicated; offset 0 is "" */
     LLFI_VEC(uint32_t) types;  /* dtype, rank, dims... */
-    llfi_map type_map, name_map;
+    LLFI_VEC(int64_t) lists;   /* count, words... */
+    LLFI_VEC(llfi_guard) guards;
+    llfi_map type_map, name_map, list_map, guard_map;
     LLFI_VEC(llfi_label) labels; /* `!k0` labels found in text, for plan import */
     LLFI_VEC(uint32_t)
     directives;          /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
@@ -145,6 +186,13 @@ static inline bool llfi_type_same_dims(llfi_type a, llfi_type b)
 }
 uint32_t llfi_type_make(llf_graph *, llf_dtype, uint32_t rank,
                         const llfi_dim *); /* UINT32_MAX: out of memory */
+/* Offset of a list, which is what node.attr holds; UINT32_MAX: out of memory. */
+uint32_t llfi_list_make(llf_graph *, uint32_t count, const int64_t *word);
+llfi_list llfi_list_at(const llf_graph *, uint64_t offset);
+/* Is there a list at `offset`, and do its dims exist? */
+bool llfi_list_ok(const llf_graph *, llfi_attr_kind, uint64_t offset);
+/* Range `axis` of a list of kind RANGES. */
+llfi_range llfi_range_at(const llf_graph *, uint64_t offset, uint32_t axis);
 /* Number of elements as a dim expression; LLFI_DIM_NONE on overflow or out of memory. */
 llfi_dim llfi_numel(llf_graph *, uint32_t type);
 /* Number of elements for given symbol values, times `unit` (1, or the bytes of one). LLF_E_GUARD: an extent
@@ -157,16 +205,59 @@ void llfi_type_print(const llf_graph *, uint32_t type, llfi_str *); /* "f32[N, 4
  * literals stand among the nodes: a printed and parsed graph has the same hash. 0: out of memory. */
 uint64_t llfi_graph_hash(const llf_graph *);
 
-/* infer.c: the result type of an op from its operands' types; the message names the op, the operands' types.
- */
+/* infer.c: the result type of an op from its operands' types; the message names the op, the axis, the sizes.
+ * Elementwise ops broadcast as numpy does. Of two extents that only run time can compare, a constant is the
+ * result's, else the first operand's, and a guard is recorded. */
+typedef struct {
+    llf_dtype dtype;
+    uint32_t rank;
+    llfi_dim dim[LLFI_RANK];
+} llfi_shape;
 llf_status llfi_infer(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place, uint32_t *type);
-/* The rule alone, which makes no type: the result has `dtype` and the dims of operand `like`. */
+/* The rule alone, which makes no type. Guards go to `guards`, NULL: nowhere. */
 llf_status llfi_infer_rule(const llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place,
-                           llf_dtype *dtype, llf_id *like);
+                           llf_graph *guards, llfi_shape *);
 /* op_cost.c: estimated instructions of one evaluation in a dtype; functions are dear. */
 uint32_t llfi_op_cost(llf_op, llf_dtype);
+/* infer_view.c: the same for a VIEW; dtypes are done. */
+llf_status llfi_infer_view(const llf_graph *, llf_op, llf_id x, uint64_t attr, llfi_place, llf_graph *guards,
+                           llfi_shape *);
+/* Text of a type or dim for a message; long ones are cut. */
+typedef struct {
+    char text[160];
+} llfi_shown;
+llfi_shown llfi_show_type(const llf_graph *, uint32_t type);
+llfi_shown llfi_show_dim(const llf_graph *, llfi_dim);
+/* Do the operands' extents, aligned at their ends, stand as they are in the result (rank 0 does)? */
+bool llfi_same_space(const llf_graph *, llf_id, uint32_t operand);
+
+/* guard.c: a guard that is there already is not added again. The guard's node is the one made next. */
+llf_status llfi_guard_add(llf_graph *, const llfi_guard *);
+/* E_GUARD with op, axis and both sizes for the first guard that these values of the symbols break. */
+llf_status llfi_guards_check(const llf_graph *, llfi_diag *, const int64_t *symbol);
+
+/* view.c: the attribute of a view as it is asked for, made into its list: axes counted from the front (sorted
+ * but for permute), -1 of reshape and ranges resolved. */
+typedef struct {
+    llfi_dim dim; /* LLFI_DIM_NONE with back 0: not given */
+    int64_t back; /* > 0: that many before the end */
+} llfi_bound;
+typedef struct {
+    llfi_bound start, stop;
+    int64_t step;
+} llfi_range_ask;
+typedef struct {
+    uint32_t count;
+    union {
+        int64_t axis[LLFI_RANK];
+        llfi_dim dim[LLFI_RANK]; /* LLFI_DIM_NONE: -1 */
+        llfi_range_ask range[LLFI_RANK];
+    };
+} llfi_ask;
+llf_status llfi_view_attr(llf_graph *, llf_op, llf_id x, const llfi_ask *, llfi_place, uint64_t *attr);
 /* build.c: appends a node after inference. `origin` UINT32_MAX: a new origin for non-leaf ops. LLF_NONE on
  * failure (diagnostic set in the graph's context, graph poisoned). */
+llf_id llfi_poison(llf_graph *, llf_status); /* LLF_NONE */
 llf_id llfi_build(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, uint32_t origin, llfi_place);
 llf_id llfi_build_const(llf_graph *, llf_dtype, uint64_t bits);
 llf_id llfi_build_input(llf_graph *, uint32_t type, bool scalar, uint32_t name, llfi_place);
@@ -186,7 +277,8 @@ typedef struct {
     llf_graph *g;
     llfi_node *old; /* the nodes before, in order */
     uint32_t olds;
-    llf_id *map; /* old id -> new id; LLF_NONE: not yet or dropped */
+    llf_id *map;   /* old id -> new id; LLF_NONE: not yet or dropped */
+    size_t guards; /* those of old nodes */
 } llfi_rewrite;
 llf_status llfi_rewrite_begin(llfi_rewrite *, llf_graph *, llfi_arena *); /* copies inputs over */
 llf_status llfi_rewrite_copy(llfi_rewrite *, llf_id old);                 /* same op, operands mapped */

@@ -33,7 +33,8 @@ static uint32_t cost_f32(llf_op op)
 
 uint32_t llfi_op_cost(llf_op op, llf_dtype dtype)
 {
-    uint32_t cost = cost_f32(op);
+    uint32_t cost =
+        llfi_ops[op].cls == LLFI_CLASS_VIEW ? 0 : cost_f32(op); /* indices are counted elsewhere */
     if (dtype == LLF_F64 && cost >= 4) /* no special-function unit, long polynomials */
         return cost < 20 ? 60 : 3 * cost;
     if (cost && llfi_dtype_is_float16(dtype))

@@ -3,8 +3,9 @@
  *   text      = { "; set NAME=..." | "; data NAME=..." | comment } graph
  *   graph     = "graph" "@" name "(" [ input { "," input } ] ")" "{" line { line } "}"
  *   input     = "%" name ":" ( "scalar" dtype | dtype "[" [ dim { "," dim } ] "]" )
- *   line      = "%" name "=" op operand { "," operand } { "," attribute "=" word } [ "!" labels ]
+ *   line      = "%" name "=" op operand { "," operand } { "," attribute "=" ( word | list ) } [ "!" labels ]
  *             | "ret" operand { "," operand }
+ *   list      = "[" [ item { "," item } ] "]", item = integer | dim | [ bound ] ":" [ bound ] [ ":" integer ]
  *   operand   = "%" name | literal [ ":" dtype ]
  *
  * Names are letters, digits, '_', '.', '-', at most LLFI_MAX_NAME bytes; purely numeric ones are not kept.
@@ -156,28 +157,38 @@ static llf_status bad_word(llfi_parser *p, const llfi_op_info *o, const llfi_wor
                         "%s: unknown attribute %s; it takes %s", o->name, found, llfi_attr_name(o->attr));
 }
 
+/* An attribute as it is written: a list is resolved when the operand is known. */
+typedef struct {
+    bool given;
+    uint64_t value;
+    llfi_ask ask;
+} attribute;
+
 static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_word *name, const char *found,
-                             bool *given, uint64_t *attr)
+                             attribute *attr)
 {
     llfi_lex *x = &p->lex;
     const char *legal = llfi_attr_name(o->attr);
     if (strlen(legal) != name->bytes || memcmp(legal, name->text, name->bytes) != 0)
         return bad_word(p, o, name, found);
-    if (*given)
+    if (attr->given)
         return llfi_fail_at(x->diag, LLF_E_PARSE, name->place, o->name, "%s: attribute %s stands twice",
                             o->name, legal);
-    *given = true;
+    attr->given = true;
     llfi_lex_spaces(x);
-    if (o->attr == LLFI_ATTR_DTYPE) {
+    llfi_attr_kind kind = llfi_attr_kind_of(o->attr);
+    if (kind >= LLFI_ATTR_KIND_INTS)
+        return llfi_parse_list(p, kind, o->name, &attr->ask);
+    if (kind == LLFI_ATTR_KIND_DTYPE) {
         llf_dtype dtype;
         LLF_TRY(llfi_parse_dtype(p, &dtype));
-        *attr = (uint64_t)dtype;
+        attr->value = (uint64_t)dtype;
         return LLF_OK;
     }
     llfi_word value;
     llfi_place at = llfi_lex_place(x);
     llfi_found what = llfi_lex_found(x);
-    if (llfi_lex_word(x, &value) && llfi_attr_word(o->attr, value.text, value.bytes, attr))
+    if (llfi_lex_word(x, &value) && llfi_attr_word(o->attr, value.text, value.bytes, &attr->value))
         return LLF_OK;
     return llfi_fail_at(x->diag, LLF_E_PARSE, at, o->name, "%s: %s is %s; legal: %s", o->name, legal,
                         what.text, llfi_attr_legal(o->attr));
@@ -237,8 +248,7 @@ static llf_status end_of_line(llfi_parser *p, const char *behind)
 }
 
 /* operand { "," operand } { "," attribute=word } */
-static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, operands *list, bool *given,
-                                  uint64_t *attr)
+static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, operands *list, attribute *attr)
 {
     llfi_lex *x = &p->lex;
     bool attrs = false;
@@ -250,7 +260,7 @@ static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, operand
         if (llfi_lex_word(x, &name)) {
             llfi_lex_spaces(x);
             if (llfi_lex_accept(x, '=')) {
-                LLF_TRY(parse_attr(p, o, &name, found.text, given, attr));
+                LLF_TRY(parse_attr(p, o, &name, found.text, attr));
                 attrs = true;
                 llfi_lex_spaces(x);
                 continue;
@@ -293,7 +303,7 @@ static llf_status parse_labels(llfi_parser *p, llf_id id)
     return LLF_OK;
 }
 
-static llf_status build_node(llfi_parser *p, llf_op op, llfi_place at, operands *list, uint64_t attr,
+static llf_status build_node(llfi_parser *p, llf_op op, llfi_place at, operands *list, attribute *attr,
                              llf_id *id)
 {
     const llfi_op_info *o = &llfi_ops[op];
@@ -307,7 +317,9 @@ static llf_status build_node(llfi_parser *p, llf_op op, llfi_place at, operands 
             LLF_TRY(make_literal(p, o->name, &list->at[i]));
         arg[i] = list->at[i].id;
     }
-    *id = llfi_build(p->g, op, arg, attr, UINT32_MAX, at);
+    if (o->cls == LLFI_CLASS_VIEW)
+        LLF_TRY(llfi_view_attr(p->g, op, arg[0], &attr->ask, at, &attr->value));
+    *id = llfi_build(p->g, op, arg, attr->value, UINT32_MAX, at);
     return *id == LLF_NONE ? p->g->poisoned : LLF_OK;
 }
 
@@ -335,16 +347,17 @@ static llf_status parse_node(llfi_parser *p)
             x->diag, LLF_E_PARSE, word.place, o->name, "'%s' is not written as a line: %s", o->name,
             op == LLF_OP_INPUT ? "inputs stand in the graph's brackets" : "literals stand as operands");
     operands list = {.count = 0};
-    bool given = false;
-    uint64_t attr = 0;
+    attribute attr;
+    attr.given = false; /* the rest is large, and only read when given */
+    attr.value = 0;
     llf_id id;
-    LLF_TRY(parse_arguments(p, o, &list, &given, &attr));
+    LLF_TRY(parse_arguments(p, o, &list, &attr));
     if (llfi_lex_peek(x) != '!') /* before the operands are counted: a missing comma is no arity */
         LLF_TRY(end_of_line(p, "behind an operand"));
-    if (o->attr == LLFI_ATTR_DTYPE && !given)
+    if (llfi_attr_kind_of(o->attr) != LLFI_ATTR_KIND_WORD && o->attr != LLFI_ATTR_NONE && !attr.given)
         return llfi_fail_at(x->diag, LLF_E_PARSE, word.place, o->name, "%s needs the attribute %s=", o->name,
                             llfi_attr_name(o->attr));
-    LLF_TRY(build_node(p, op, word.place, &list, attr, &id));
+    LLF_TRY(build_node(p, op, word.place, &list, &attr, &id));
     uint32_t kept;
     LLF_TRY(keep_name(p, &name, &kept));
     p->g->nodes.at[id].name = kept;

@@ -19,6 +19,8 @@ typedef struct {
 } llfi_parser;
 
 llf_status llfi_parse_dtype(llfi_parser *, llf_dtype *);
+/* A list in brackets, of kind INTS, DIMS or RANGES. */
+llf_status llfi_parse_list(llfi_parser *, llfi_attr_kind, const char *op, llfi_ask *);
 llf_status llfi_parse_type(llfi_parser *, bool *scalar, uint32_t *type);
 
 #endif

@@ -159,6 +159,103 @@ llf_status llfi_parse_dtype(llfi_parser *p, llf_dtype *out)
                         legal);
 }
 
+/* ---- lists of attributes */
+
+/* [ "-" ] digits */
+static llf_status signed_number(llfi_parser *p, const char *op, const char *what, int64_t *out)
+{
+    llfi_lex *x = &p->lex;
+    llfi_place at = llfi_lex_place(x);
+    llfi_found found = llfi_lex_found(x);
+    bool minus = llfi_lex_accept(x, '-');
+    char c = llfi_lex_peek(x);
+    if (c < '0' || c > '9')
+        return llfi_fail_at(x->diag, LLF_E_PARSE, at, op, "%s: expected %s, found %s", op, what, found.text);
+    bool over = false;
+    for (*out = 0; x->at < x->end && *x->at >= '0' && *x->at <= '9'; x->at++)
+        over |= __builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, *x->at - '0', out);
+    if (over)
+        return llfi_fail_at(x->diag, LLF_E_LIMIT, at, op, "%s: %s is over 2^63-1", op, what);
+    *out = minus ? -*out : *out;
+    return LLF_OK;
+}
+
+/* A dim, or -1 for the extent that reshape finds. */
+static llf_status list_dim(llfi_parser *p, const char *op, llfi_dim *out)
+{
+    llfi_lex *x = &p->lex;
+    llfi_place at = llfi_lex_place(x);
+    int64_t n;
+    if (llfi_lex_peek(x) != '-')
+        return dim_expr(p, out);
+    LLF_TRY(signed_number(p, op, "an extent", &n));
+    *out = LLFI_DIM_NONE;
+    return n == -1 ? LLF_OK
+                   : llfi_fail_at(x->diag, LLF_E_PARSE, at, op,
+                                  "%s: extent %lld is negative (-1 asks reshape for it)", op, (long long)n);
+}
+
+/* A bound of a range: nothing, a dim, or -digits: so many before the end. */
+static llf_status list_bound(llfi_parser *p, const char *op, llfi_bound *out)
+{
+    llfi_lex *x = &p->lex;
+    *out = (llfi_bound){LLFI_DIM_NONE, 0};
+    llfi_lex_lines(x);
+    char c = llfi_lex_peek(x);
+    if (c == ':' || c == ',' || c == ']')
+        return LLF_OK;
+    if (c != '-')
+        return dim_expr(p, &out->dim);
+    int64_t n;
+    LLF_TRY(signed_number(p, op, "a bound", &n));
+    if (n == 0)
+        out->dim = llfi_dim_const(p->g->dims, 0); /* -0 is 0 */
+    out->back = -n;
+    return out->back || out->dim != LLFI_DIM_NONE ? LLF_OK : llfi_nomem(x->diag);
+}
+
+static llf_status list_range(llfi_parser *p, const char *op, llfi_range_ask *r)
+{
+    llfi_lex *x = &p->lex;
+    r->step = 1;
+    LLF_TRY(list_bound(p, op, &r->start));
+    llfi_lex_lines(x);
+    LLF_TRY(llfi_lex_expect(x, ':', "in a range (start:stop:step, each of which may be missing)"));
+    LLF_TRY(list_bound(p, op, &r->stop));
+    llfi_lex_lines(x);
+    if (!llfi_lex_accept(x, ':'))
+        return LLF_OK;
+    llfi_lex_lines(x);
+    char c = llfi_lex_peek(x);
+    return c == ',' || c == ']' ? LLF_OK : signed_number(p, op, "a step", &r->step);
+}
+
+llf_status llfi_parse_list(llfi_parser *p, llfi_attr_kind kind, const char *op, llfi_ask *ask)
+{
+    llfi_lex *x = &p->lex;
+    ask->count = 0;
+    LLF_TRY(llfi_lex_expect(x, '[', "before a list"));
+    llfi_lex_lines(x);
+    bool more = llfi_lex_peek(x) != ']';
+    while (more) {
+        llfi_lex_lines(x);
+        uint32_t i = ask->count++;
+        if (i == LLFI_RANK)
+            return llfi_fail_at(x->diag, LLF_E_LIMIT, llfi_lex_place(x), op,
+                                "%s: more list items than the rank limit of %u", op, LLFI_RANK);
+        p->nesting = 0;
+        if (kind == LLFI_ATTR_KIND_INTS)
+            LLF_TRY(signed_number(p, op, "an axis", &ask->axis[i]));
+        else if (kind == LLFI_ATTR_KIND_DIMS)
+            LLF_TRY(list_dim(p, op, &ask->dim[i]));
+        else
+            LLF_TRY(list_range(p, op, &ask->range[i]));
+        llfi_lex_lines(x);
+        more = llfi_lex_accept(x, ',');
+    }
+    return llfi_lex_expect(x, ']', ask->count ? "or ',' behind a list item" : "behind a list");
+}
+
 llf_status llfi_parse_type(llfi_parser *p, bool *scalar, uint32_t *type)
 {
     llfi_lex *x = &p->lex;

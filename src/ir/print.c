@@ -118,12 +118,73 @@ static bool needs_suffix(const llf_graph *g, const llfi_node *n, uint32_t at)
     return true;
 }
 
+/* start:stop:step, as short as reads back. */
+static void print_const_range(llfi_str *s, int64_t extent, int64_t start, int64_t length, int64_t step)
+{
+    int64_t last = start + (length - 1) * step;
+    bool to_end = step > 0 ? last >= extent - step : last < -step;
+    if (length == 0) {
+        llfi_str_puts(s, "0:0");
+        return;
+    }
+    if (start != (step > 0 ? 0 : extent - 1))
+        llfi_str_printf(s, "%lld", (long long)start);
+    llfi_str_puts(s, ":");
+    if (!to_end)
+        llfi_str_printf(s, "%lld", (long long)(step > 0 ? last + 1 : last - 1));
+    if (step != 1)
+        llfi_str_printf(s, ":%lld", (long long)step);
+}
+
+static void print_range(const llf_graph *g, llfi_dim of, const llfi_range *r, llfi_str *s)
+{
+    int64_t extent, start, length;
+    bool is_start = llfi_dim_is_const(g->dims, r->start, &start);
+    if (is_start && llfi_dim_is_const(g->dims, of, &extent) &&
+        llfi_dim_is_const(g->dims, r->length, &length)) {
+        print_const_range(s, extent, start, length, r->step);
+        return;
+    }
+    if (r->stop != LLFI_STOP_WHOLE && (r->step < 0 || !is_start || start != 0))
+        llfi_dim_print(g->dims, r->start, s);
+    llfi_str_puts(s, ":");
+    if (r->stop >= 0)
+        llfi_dim_print(g->dims, (llfi_dim)r->stop, s);
+    if (r->step != 1)
+        llfi_str_printf(s, ":%lld", (long long)r->step);
+}
+
+static void print_list(printer *p, const llfi_node *n, llfi_attr_kind kind)
+{
+    const llf_graph *g = p->g;
+    llfi_list l = llfi_list_at(g, n->attr);
+    uint32_t step = kind == LLFI_ATTR_KIND_RANGES ? LLFI_RANGE_WORDS : 1;
+    llfi_str_printf(p->s, ", %s=[", llfi_attr_name(llfi_ops[n->op].attr));
+    for (uint32_t i = 0; i < l.count / step; i++) {
+        llfi_str_puts(p->s, i ? ", " : "");
+        if (kind == LLFI_ATTR_KIND_INTS) {
+            llfi_str_printf(p->s, "%lld", (long long)l.at[i]);
+        } else if (kind == LLFI_ATTR_KIND_DIMS) {
+            llfi_dim_print(g->dims, (llfi_dim)l.at[i], p->s);
+        } else {
+            llfi_range r = llfi_range_at(g, n->attr, i);
+            print_range(g, llfi_type_of(g, n->arg[0]).dim[i], &r, p->s);
+        }
+    }
+    llfi_str_puts(p->s, "]");
+}
+
 static void print_attr(printer *p, const llfi_node *n)
 {
     llfi_attr_id attr = llfi_ops[n->op].attr;
     if (attr == LLFI_ATTR_NONE)
         return;
-    if (attr == LLFI_ATTR_DTYPE) {
+    llfi_attr_kind kind = llfi_attr_kind_of(attr);
+    if (kind >= LLFI_ATTR_KIND_INTS) {
+        print_list(p, n, kind);
+        return;
+    }
+    if (kind == LLFI_ATTR_KIND_DTYPE) {
         llfi_str_printf(p->s, ", %s=%s", llfi_attr_name(attr), llf_dtype_name((llf_dtype)n->attr));
         return;
     }

@@ -17,6 +17,7 @@ llf_status llfi_rewrite_begin(llfi_rewrite *rw, llf_graph *g, llfi_arena *arena)
     rw->old = old;
     rw->olds = (uint32_t)n;
     rw->map = map;
+    rw->guards = g->guards.count;
     /* Inputs come first, in signature order; the array has room for at least the old nodes. */
     for (size_t i = 0; i < g->inputs.count; i++) {
         map[g->inputs.at[i]] = (llf_id)i;
@@ -79,6 +80,10 @@ llf_status llfi_rewrite_end(llfi_rewrite *rw)
         if (!n->name && n->op != LLF_OP_CONST && n->op != LLF_OP_INPUT)
             n->name = rw->old[i].name;
     }
+    for (size_t i = 0; i < rw->guards; i++) {
+        llf_id *node = &g->guards.at[i].node;
+        *node = *node == LLF_NONE ? LLF_NONE : rw->map[*node];
+    }
     size_t kept = 0;
     for (size_t i = 0; i < g->labels.count; i++) {
         llfi_label l = g->labels.at[i];
@@ -97,6 +102,7 @@ void llfi_rewrite_abort(llfi_rewrite *rw)
     llf_graph *g = rw->g;
     memcpy(g->nodes.at, rw->old, rw->olds * sizeof *rw->old);
     g->nodes.count = rw->olds;
+    g->guards.count = rw->guards;
     for (uint32_t i = 0; i < rw->olds; i++) {
         if (rw->old[i].op == LLF_OP_INPUT)
             g->inputs.at[rw->map[i]] = i;

@@ -11,6 +11,8 @@ const llfi_op_info llfi_ops[LLF_OPS] = {
     ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_EW)
 #define COMPOSITE(id, name, arity, sig, set, flags, attr, meaning) \
     ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_COMPOSITE)
+#define VIEW(id, name, arity, sig, set, flags, attr, meaning) \
+    ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_VIEW)
 #include "llfuse/ops.def"
 #undef ROW
 };
@@ -23,8 +25,9 @@ const llfi_dtype_info llfi_dtypes[LLF_DTYPES] = {
 
 static const struct {
     const char *name, *legal;
+    llfi_attr_kind kind;
 } attrs[] = {
-#define ATTR(id, text, kind, legal, meaning) [LLFI_ATTR_##id] = {#text, legal},
+#define ATTR(id, text, kind, legal, meaning) [LLFI_ATTR_##id] = {#text, legal, LLFI_ATTR_KIND_##kind},
 #include "llfuse/attrs.def"
 #undef ATTR
 };
@@ -63,6 +66,11 @@ bool llfi_dtype_find(const char *text, size_t bytes, llf_dtype *dtype)
 const char *llfi_attr_name(llfi_attr_id id)
 {
     return id < LLFI_ATTRS ? attrs[id].name : "";
+}
+
+llfi_attr_kind llfi_attr_kind_of(llfi_attr_id id)
+{
+    return id < LLFI_ATTRS ? attrs[id].kind : LLFI_ATTR_KIND_NONE;
 }
 
 const char *llfi_attr_legal(llfi_attr_id id)

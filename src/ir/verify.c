@@ -54,21 +54,23 @@ static llf_status check_leaf(const llf_graph *g, llf_id id, const llfi_node *n)
 static llf_status check_op(const llf_graph *g, llf_id id, const llfi_node *n)
 {
     const llfi_op_info *o = &llfi_ops[n->op];
+    llfi_attr_kind kind = llfi_attr_kind_of(o->attr);
     size_t bytes;
     if (n->scalar)
         return bad(g, id, "scalar stands on an op that is no input");
     if (n->origin >= g->origin.count || g->origin.at[n->origin] >= LLF_OPS)
         return bad(g, id, "its origin is out of range");
-    bool attr = o->attr == LLFI_ATTR_NONE    ? n->attr == 0
-                : o->attr == LLFI_ATTR_DTYPE ? n->attr < LLF_DTYPES
-                                             : llfi_attr_word_text(o->attr, n->attr, &bytes) != NULL;
+    bool attr = kind == LLFI_ATTR_KIND_NONE    ? n->attr == 0
+                : kind == LLFI_ATTR_KIND_DTYPE ? n->attr < LLF_DTYPES
+                : kind == LLFI_ATTR_KIND_WORD  ? llfi_attr_word_text(o->attr, n->attr, &bytes) != NULL
+                                               : llfi_list_ok(g, kind, n->attr);
     if (!attr)
         return bad(g, id, "its attribute is out of range");
-    llf_dtype dtype;
-    llf_id like;
-    LLF_TRY(llfi_infer_rule(g, (llf_op)n->op, n->arg, n->attr, llfi_place_of(g, id), &dtype, &like));
-    llfi_type is = llfi_type_at(g, n->type), want = llfi_type_of(g, like);
-    if (is.dtype != dtype || !llfi_type_same_dims(is, want))
+    llfi_shape want;
+    LLF_TRY(llfi_infer_rule(g, (llf_op)n->op, n->arg, n->attr, llfi_place_of(g, id), NULL, &want));
+    llfi_type is = llfi_type_at(g, n->type);
+    if (is.dtype != want.dtype || is.rank != want.rank ||
+        (is.rank && memcmp(is.dim, want.dim, is.rank * sizeof *is.dim) != 0))
         return bad(g, id, "its type is not what its operands give");
     return LLF_OK;
 }
@@ -112,6 +114,18 @@ static llf_status check_inputs(const llf_graph *g, uint32_t inputs)
     return status;
 }
 
+static llf_status check_guards(const llf_graph *g)
+{
+    uint32_t dims = llfi_dims_count(g->dims);
+    for (size_t i = 0; i < g->guards.count; i++) {
+        const llfi_guard *u = &g->guards.at[i];
+        if (u->a >= dims || u->b >= dims || u->axis > LLFI_RANK || u->op >= LLF_OPS ||
+            (u->node != LLF_NONE && u->node >= g->nodes.count))
+            return llfi_fail(&g->cx->diag, LLF_E_GRAPH, "guard %zu: its dims, axis or node do not exist", i);
+    }
+    return LLF_OK;
+}
+
 llf_status llfi_verify(const llf_graph *g)
 {
     llfi_diag *d = &g->cx->diag;
@@ -127,6 +141,7 @@ llf_status llfi_verify(const llf_graph *g)
         inputs += g->nodes.at[id].op == LLF_OP_INPUT;
     }
     LLF_TRY(check_inputs(g, inputs));
+    LLF_TRY(check_guards(g));
     if (g->outputs.count == 0)
         return llfi_fail(d, LLF_E_GRAPH, "the graph has no output");
     for (size_t i = 0; i < g->outputs.count; i++) {

@@ -1,10 +1,10 @@
 /* random_graph.c: the generator. It knows signatures and sets from the op table and no op by name, so a new
  * elementwise row is covered on the day it is added. */
-#include "random_graph.h"
+#include "random_view.h"
 
 #include "ir/float.h"
 
-const rg_limits rg_default_limits = {3, 40, 2200};
+const rg_limits rg_default_limits = {3, 40, 2200, 0};
 
 /* ---- numbers: splitmix64 (Steele, Lea, Flood 2014) */
 
@@ -124,6 +124,9 @@ typedef struct {
     uint32_t shape_count;
     llf_dtype main; /* most nodes have it, so that chains grow long */
     uint32_t deep;  /* percent of operands taken from the last nodes */
+    uint32_t views;
+    int64_t most;     /* elements */
+    llfi_shape space; /* with views: of the operands so far */
 } maker;
 
 /* The program's own vectors and tails: 8 lanes, 32 threads, 1000 and 1023..1025 a block or two. */
@@ -196,13 +199,17 @@ static llf_id literal(maker *m, llf_dtype dtype)
     return llfi_build_const(m->g, dtype, bits);
 }
 
-static bool fits(const llf_graph *g, llf_id id, llf_dtype dtype, uint32_t like)
+static bool fits(const maker *m, llf_id id, llf_dtype dtype, uint32_t like)
 {
+    const llf_graph *g = m->g;
     llfi_type t = llfi_type_of(g, id);
     if (t.dtype != dtype)
         return false;
     if (t.rank == 0 || like == LLF_NONE)
         return true;
+    llfi_shape space = m->space;
+    if (m->views)
+        return rg_broadcasts(g, m->binding->symbol, &space, id, m->most);
     llfi_type want = llfi_type_at(g, like);
     return want.rank == t.rank && memcmp(want.dim, t.dim, t.rank * sizeof *t.dim) == 0;
 }
@@ -218,12 +225,12 @@ static llf_id operand(maker *m, llf_dtype dtype, uint32_t like)
     uint32_t start = count - 1 - rg_below(m->r, window);
     for (uint32_t i = 0; i < count; i++) {
         llf_id id = (start + count - i) % count; /* downwards, then around */
-        if (fits(m->g, id, dtype, like))
+        if (fits(m, id, dtype, like))
             return id;
     }
     for (uint32_t i = 0; i < count && rg_chance(m->r, 90); i++) {
         llf_id id = (start + count - i) % count;
-        if (fits(m->g, id, llfi_dtype_of(m->g, id), like))
+        if (fits(m, id, llfi_dtype_of(m->g, id), like))
             return llfi_build(m->g, LLF_OP_CAST, &id, (uint64_t)dtype, UINT32_MAX, (llfi_place){0});
     }
     return literal(m, dtype);
@@ -232,6 +239,7 @@ static llf_id operand(maker *m, llf_dtype dtype, uint32_t like)
 /* Ops that simplify rewrites, once per rule. */
 enum {
 #define EW(id, ...) RULED_##id = LLF_OP_##id,
+#define VIEW EW
 #include "llfuse/ops.def"
     RULED_NONE = LLF_OPS
 };
@@ -246,7 +254,8 @@ static llf_op random_op(maker *m)
     uint32_t op;
     do
         op = rg_chance(m->r, 30) ? ruled[rg_below(m->r, LLFI_COUNT(ruled))] : rg_below(m->r, LLF_OPS);
-    while (op == RULED_NONE || llfi_ops[op].cls == LLFI_CLASS_LEAF);
+    while (op == RULED_NONE || llfi_ops[op].cls == LLFI_CLASS_LEAF ||
+           (!m->views && llfi_ops[op].cls == LLFI_CLASS_VIEW));
     return (llf_op)op;
 }
 
@@ -263,9 +272,34 @@ static uint64_t random_attr(maker *m, llf_op op)
     return rg_below(m->r, words);
 }
 
+static llf_id random_view(maker *m, llf_op op)
+{
+    llfi_ask ask;
+    uint64_t attr;
+    llf_id x = operand(m, random_dtype(m), LLF_NONE);
+    uint32_t last = (uint32_t)m->g->nodes.count - 1;
+    if (rg_chance(m->r, 30)) /* the same view again is what simplification looks for */
+        x = last;
+    if (x == last && llfi_ops[llfi_node_at(m->g, x)->op].cls == LLFI_CLASS_VIEW && rg_chance(m->r, 50))
+        op = (llf_op)llfi_node_at(m->g, x)->op;
+    if (x == LLF_NONE || !rg_view_ask(m->r, m->g, m->binding->symbol, op, x, m->most, &ask) ||
+        llfi_view_attr(m->g, op, x, &ask, (llfi_place){0}, &attr) != LLF_OK) {
+        llfi_poison(m->g, LLF_E_INTERNAL);
+        return LLF_NONE;
+    }
+    return llfi_build(m->g, op, &x, attr, UINT32_MAX, (llfi_place){0});
+}
+
 static llf_id random_node(maker *m)
 {
     llf_op op = random_op(m);
+    while (m->views && rg_chance(m->r, m->views) && llfi_ops[op].cls != LLFI_CLASS_VIEW)
+        op = (llf_op)rg_below(m->r, LLF_OPS);
+    if (llfi_ops[op].cls == LLFI_CLASS_LEAF)
+        op = LLF_OP_COPY;
+    if (llfi_ops[op].cls == LLFI_CLASS_VIEW)
+        return random_view(m, op);
+    m->space.rank = 0;
     const llfi_op_info *info = &llfi_ops[op];
     llf_dtype dtype = random_dtype(m);
     while (!llfi_set_has(info->set, dtype))
@@ -277,6 +311,8 @@ static llf_id random_node(maker *m)
         arg[i] = again ? arg[i - 1] : operand(m, info->sig[i] == 'b' ? LLF_BOOL : dtype, like);
         if (arg[i] == LLF_NONE)
             return LLF_NONE;
+        if (m->views)
+            rg_broadcasts(m->g, m->binding->symbol, &m->space, arg[i], m->most);
         if (llfi_type_of(m->g, arg[i]).rank)
             like = llfi_node_at(m->g, arg[i])->type;
     }
@@ -299,7 +335,12 @@ llf_graph *rg_graph(llf_context *cx, uint64_t seed, const rg_limits *limits, rg_
     llf_graph *g = llf_graph_create(cx, "random");
     if (!g)
         return NULL;
-    maker m = {.r = &r, .g = g, .binding = binding, .deep = rg_below(&r, 3) * 40};
+    maker m = {.r = &r,
+               .g = g,
+               .binding = binding,
+               .deep = rg_below(&r, 3) * 40,
+               .views = limits->views,
+               .most = limits->max_elements};
     m.main = (llf_dtype)rg_below(&r, LLF_DTYPES);
     make_shapes(&m, limits);
     make_inputs(&m);

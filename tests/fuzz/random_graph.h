@@ -17,6 +17,7 @@ bool rg_chance(rg_random *, uint32_t percent);
 typedef struct {
     uint32_t min_nodes, max_nodes; /* non-leaf nodes */
     int64_t max_elements;          /* of one tensor */
+    uint32_t views;                /* percent of nodes that are views; over 0: operands broadcast too */
 } rg_limits;
 extern const rg_limits rg_default_limits;
 

@@ -63,7 +63,7 @@ static void test_graphs(void **state)
     }
     llf_context_destroy(cx);
     for (size_t op = 0; op < LLF_OPS; op++)
-        if (ops[op] < 100)
+        if (ops[op] < 100 && llfi_ops[op].cls != LLFI_CLASS_VIEW)
             fail_msg("op %s: %u times", llfi_ops[op].name, ops[op]);
     for (size_t d = 0; d < LLF_DTYPES; d++)
         assert_true(dtypes[d] > 1000);
@@ -71,6 +71,45 @@ static void test_graphs(void **state)
         assert_true(ranks[r] > 1000);
     assert_true(scalars > 500 && symbols > 1000 && leaf_outputs > 500 && repeated > 500 && empty > 500 &&
                 large > 200);
+}
+
+/* With views: each of them, and real broadcasts, guards, symbols in lists. */
+static void test_view_graphs(void **state)
+{
+    (void)state;
+    const rg_limits limits = {3, 40, 200, 30};
+    uint32_t ops[LLF_OPS] = {0}, spread = 0, guards = 0, lists = 0, deep = 0;
+    llf_context *cx = llf_context_create(NULL);
+    for (uint64_t seed = 0; seed < GRAPHS / 2; seed++) {
+        rg_binding binding;
+        llf_graph *g = rg_graph(cx, seed, &limits, &binding);
+        if (!g)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, llf_last_error(cx)->message);
+        assert_int_equal(llfi_verify(g), LLF_OK);
+        if (llfi_guards_check(g, &cx->diag, binding.symbol) != LLF_OK)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, llf_last_error(cx)->message);
+        round_trip(cx, g);
+        guards += g->guards.count > 0;
+        lists += g->lists.count > 0;
+        for (llf_id id = 0; id < g->nodes.count; id++) {
+            const llfi_node *n = llfi_node_at(g, id);
+            int64_t shape[LLF_MAX_RANK], elements = rg_elements(g, id, &binding, shape);
+            assert_true(elements >= 0 && elements <= limits.max_elements);
+            ops[n->op]++;
+            for (uint32_t k = 0; k < n->arity && llfi_ops[n->op].cls == LLFI_CLASS_EW; k++)
+                spread += !llfi_same_space(g, id, k);
+            bool view = llfi_ops[n->op].cls == LLFI_CLASS_VIEW;
+            deep += view && llfi_ops[llfi_node_at(g, n->arg[0])->op].cls == LLFI_CLASS_VIEW;
+        }
+        llf_graph_destroy(g);
+    }
+    llf_context_destroy(cx);
+    for (size_t op = 0; op < LLF_OPS; op++)
+        if (ops[op] < 100)
+            fail_msg("op %s: %u times", llfi_ops[op].name, ops[op]);
+    if (spread < 300 || guards < 500 || lists < 2000 || deep < 500)
+        fail_msg("%u broadcasts, %u graphs with guards, %u with lists, %u views of views", spread, guards,
+                 lists, deep);
 }
 
 static void test_same_seed_same_graph(void **state)
@@ -138,7 +177,8 @@ static void **interpret(const llf_graph *g, uint64_t seed, const rg_binding *bin
         data[i] = p;
     }
     void **value = llfi_arena_alloc(arena, g->nodes.count * sizeof *value);
-    assert_int_equal(llfi_interp(g, binding->symbol, data, arena, value), LLF_OK);
+    if (llfi_interp(g, binding->symbol, data, arena, value) != LLF_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, llf_last_error(g->cx)->message);
     return value;
 }
 
@@ -185,13 +225,14 @@ static void test_passes_keep_bits(void **state)
 #include "passes/rules.def"
 #undef RULE
     };
-    const rg_limits limits = {3, 40, 60};
+    rg_limits limits = {3, 40, 60, 0};
     uint32_t fired[LLFI_RULES] = {0};
     llf_context *cx = llf_context_create(NULL);
-    for (uint64_t seed = 0; seed < GRAPHS; seed++) {
+    for (uint64_t seed = 0; seed < 2 * GRAPHS; seed++) {
         rg_binding binding;
         llfi_arena arena;
         llfi_arena_init(&arena, &cx->mem);
+        limits.views = seed / 2 % 2 ? 0 : 50;
         llf_graph *g = rg_graph(cx, seed, &limits, &binding);
         assert_non_null(g);
         /* Every value is an output where the pass may not drop any: wrong algebra cannot hide in a later op.
@@ -218,13 +259,14 @@ static void test_single_elements(void **state)
 {
     (void)state;
     static const char *const names[] = {"decompose"};
-    const rg_limits limits = {3, 40, 60};
+    rg_limits limits = {3, 40, 60, 0};
     uint32_t fired[LLFI_RULES] = {0};
     llf_context *cx = llf_context_create(NULL);
     for (uint64_t seed = 0; seed < 500; seed++) {
         rg_binding binding;
         llfi_arena arena;
         llfi_arena_init(&arena, &cx->mem);
+        limits.views = seed % 2 ? 0 : 30;
         llf_graph *g = rg_graph(cx, seed, &limits, &binding);
         optimise(cx, g, names, 1, fired);
         void **value = interpret(g, seed, &binding, &arena);
@@ -253,8 +295,10 @@ static void test_single_elements(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),
+                                       cmocka_unit_test(test_view_graphs),
                                        cmocka_unit_test(test_same_seed_same_graph),
-                                       cmocka_unit_test(test_data), cmocka_unit_test(test_passes_keep_bits),
+                                       cmocka_unit_test(test_data),
+                                       cmocka_unit_test(test_passes_keep_bits),
                                        cmocka_unit_test(test_single_elements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

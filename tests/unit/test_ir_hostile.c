@@ -106,9 +106,11 @@ static void every_mistake_has_its_message(void **state)
         {HEAD "  %0 = add %x, true\n}", LLF_E_PARSE, 2, 16, "literal 'true' is no f32"},
         {HEAD "  %0 = where 1, %x, %x\n}", LLF_E_PARSE, 2, 14, "true or false"},
         {HEAD "  %0 = add 3000000000:i32, 1\n}", LLF_E_PARSE, 2, 12, "outside the range of i32"},
-        {HEAD "  %0 = add %x, %y\n}", LLF_E_TYPE, 2, 8,
-         "add: shape mismatch: operand 1 is f32[N], operand 2 is f32[M]"},
-        {HEAD "  %0 = fma %s, %x, %y\n}", LLF_E_TYPE, 2, 8, "operand 2 is f32[N], operand 3 is f32[M]"},
+        {"graph @g(%s: f32[], %x: f32[2, 4], %y: f32[3, 1], %z: f32[5]) {\n  %0 = add %x, %y\n}", LLF_E_TYPE,
+         2, 8, "add: axis 0: 2 and 3 do not broadcast: operand 1 is f32[2, 4], operand 2 is f32[3, 1]"},
+        {"graph @g(%s: f32[], %x: f32[2, 4], %y: f32[3, 1], %z: f32[5]) {\n  %0 = fma %s, %z, %x\n}",
+         LLF_E_TYPE, 2, 8,
+         "fma: axis 1: 5 and 4 do not broadcast: operand 2 is f32[5], operand 3 is f32[2, 4]"},
         {HEAD "  %0 = add %x, %h\n}", LLF_E_TYPE, 2, 8,
          "add: dtype mismatch: operand 1 is f32[N], operand 2 is f16[N]"},
         {HEAD "  %0 = where %x, %x, %x\n}", LLF_E_TYPE, 2, 8, "where: operand 1 is f32[N], but must be bool"},
@@ -150,9 +152,9 @@ static void every_mistake_has_its_message(void **state)
 static void operand_names_are_told_in_op(void **state)
 {
     llf_context *cx = *state;
-    refuse(cx, HEAD "  %0 = add %x, %y\n}", strlen(HEAD "  %0 = add %x, %y\n}"), LLF_E_TYPE, 2, 8, "add");
+    refuse(cx, HEAD "  %0 = add %x, %h\n}", strlen(HEAD "  %0 = add %x, %h\n}"), LLF_E_TYPE, 2, 8, "add");
     llf_graph *g;
-    const char *text = HEAD "  %0 = add %x, %y\n}";
+    const char *text = HEAD "  %0 = add %x, %h\n}";
     assert_int_equal(llf_graph_parse(cx, text, strlen(text), "t.llf", &g), LLF_E_TYPE);
     assert_string_equal(llf_last_error(cx)->op, "add");
     assert_string_equal(llf_last_error(cx)->file, "t.llf");

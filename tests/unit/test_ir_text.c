@@ -206,6 +206,12 @@ static void every_op_round_trips(void **state)
                             llf_dtype_name((llf_dtype)d), o->name);
             for (uint32_t i = 0; i < o->arity; i++)
                 llfi_str_printf(&s, "%s%s", i ? ", " : " ", o->sig[i] == 'b' ? "%c" : "%x");
+            if (o->attr == LLFI_ATTR_SHAPE)
+                llfi_str_puts(&s, op == LLF_OP_RESHAPE ? ", shape=[1, N]" : ", shape=[2, N]");
+            if (o->attr == LLFI_ATTR_AXES)
+                llfi_str_puts(&s, op == LLF_OP_SQUEEZE ? ", axes=[]" : ", axes=[0]");
+            if (o->attr == LLFI_ATTR_AT)
+                llfi_str_puts(&s, ", at=[1:N//2:3]");
             if (o->attr == LLFI_ATTR_DTYPE)
                 llfi_str_puts(&s, ", dtype=f16");
             if (o->attr == LLFI_ATTR_APPROXIMATE)

@@ -22,6 +22,24 @@ static const char *const firing[] = {
     [LLFI_RULE_cast_same] = UNARY("bool", "  %r = cast %x, dtype=bool\n"),
     [LLFI_RULE_cast_widen_back] = UNARY("f16", "  %a = cast %x, dtype=f64\n  %r = cast %a, dtype=f16\n"),
     [LLFI_RULE_copy_gone] = UNARY("f32", "  %a = copy %x\n  %r = exp %a\n"),
+    [LLFI_RULE_reshape_same] = UNARY("f32", "  %r = reshape %x, shape=[4]\n"),
+    [LLFI_RULE_reshape_reshape] =
+        UNARY("f32", "  %a = reshape %x, shape=[2, 2]\n  %r = reshape %a, shape=[1, 4]\n"),
+    [LLFI_RULE_permute_same] = UNARY("f32", "  %r = permute %x, axes=[0]\n"),
+    [LLFI_RULE_permute_permute] = "graph @t(%x: f32[2, 3, 4]) {\n  %a = permute %x, axes=[1, 2, 0]\n"
+                                  "  %r = permute %a, axes=[0, 2, 1]\n  ret %r\n}\n",
+    [LLFI_RULE_broadcast_same] = UNARY("f32", "  %r = broadcast_to %x, shape=[4]\n"),
+    [LLFI_RULE_broadcast_broadcast] =
+        UNARY("f32", "  %a = broadcast_to %x, shape=[2, 4]\n  %r = broadcast_to %a, shape=[3, 2, 4]\n"),
+    [LLFI_RULE_slice_whole] = UNARY("f32", "  %r = slice %x, at=[0:4:1]\n"),
+    [LLFI_RULE_slice_slice] = UNARY("f32", "  %a = slice %x, at=[1:]\n  %r = slice %a, at=[::-2]\n"),
+    [LLFI_RULE_flip_none] = UNARY("f32", "  %r = flip %x, axes=[]\n"),
+    [LLFI_RULE_flip_flip] = "graph @t(%x: f32[2, 3, 4]) {\n  %a = flip %x, axes=[1, 2]\n"
+                            "  %r = flip %a, axes=[0, 1]\n  ret %r\n}\n",
+    [LLFI_RULE_expand_none] = UNARY("f32", "  %r = expand_dims %x, axes=[]\n"),
+    [LLFI_RULE_squeeze_none] = UNARY("f32", "  %r = squeeze %x, axes=[]\n"),
+    [LLFI_RULE_squeeze_expand] =
+        UNARY("f32", "  %a = expand_dims %x, axes=[-1]\n  %r = squeeze %a, axes=[1]\n"),
     [LLFI_RULE_fold_exact] = UNARY("f32", "  %a = add 1.0:f32, 2.0\n  %r = mul %x, %a\n"),
 };
 _Static_assert(LLFI_COUNT(firing) == LLFI_RULES, "a rule of rules.def has no graph here");
@@ -64,6 +82,17 @@ static const char *const silent[] = {
     UNARY("f32", "  %a = cast %x, dtype=f64\n  %r = cast %a, dtype=f16\n"),
     UNARY("f32", "  %a = exp 1.0:f32\n  %r = mul %x, %a\n"),
     UNARY("f32", "  %a = mul %x, 3.0\n  %r = mul %a, 0.5\n"),
+    UNARY("f32", "  %a = expand_dims %x, axes=[0]\n  %r = expand_dims %a, axes=[0]\n"),
+    UNARY("f32", "  %a = expand_dims %x, axes=[0, 1]\n  %r = squeeze %a, axes=[0]\n"),
+    UNARY("f32", "  %a = reshape %x, shape=[2, 2]\n  %r = permute %a, axes=[1, 0]\n"),
+    UNARY("f32", "  %a = flip %x, axes=[0]\n  %r = slice %a, at=[1:]\n"),
+    UNARY("f32", "  %r = slice %x, at=[::-1]\n"),
+    "graph @t(%x: f32[N]) {\n  %a = slice %x, at=[1:]\n  %r = slice %a, at=[1:]\n  ret %r\n}\n",
+    "graph @t(%x: f32[N]) {\n  %a = broadcast_to %x, shape=[1]\n  %r = broadcast_to %a, shape=[4]\n  ret "
+    "%r\n}\n",
+    /* The result would have extent M, not N. */
+    "graph @t(%x: f32[N], %y: f32[M]) {\n  %a = neg %x\n  %r = add %a, %y\n  ret %r\n}\n",
+    "graph @t(%x: f32[4], %y: f32[1]) {\n  %c = lt %x, 0.0\n  %r = where %c, %y, %y\n  ret %r\n}\n",
     "graph @t(%x: f32[4], %s: f32[]) {\n  %r = where true, %s, %x\n  ret %r\n}\n",
 };
 

@@ -1,0 +1,116 @@
+/* index.c: see index.h. */
+#include "interp/index.h"
+
+llf_status llfi_extents_of(const llf_graph *g, llf_id id, const int64_t *symbol, llfi_extents *e)
+{
+    llfi_type type = llfi_type_of(g, id);
+    llfi_diag *d = g->cx ? &g->cx->diag : NULL;
+    const char *op = llfi_ops[llfi_node_at(g, id)->op].name;
+    bool overflow = false, empty = false;
+    e->rank = type.rank;
+    e->elements = 1;
+    for (uint32_t i = 0; i < type.rank; i++) {
+        if (!llfi_dim_eval(g->dims, type.dim[i], symbol, &e->extent[i]))
+            return llfi_fail_at(d, LLF_E_GUARD, llfi_place_of(g, id), op,
+                                "extent %u of the result has no value for these symbols", i);
+        empty |= e->extent[i] == 0;
+        overflow |= __builtin_mul_overflow(e->elements, e->extent[i], &e->elements);
+    }
+    if (overflow && !empty)
+        return llfi_fail_at(d, LLF_E_LIMIT, llfi_place_of(g, id), op, "the number of elements is over 2^63");
+    e->elements = empty ? 0 : e->elements;
+    return LLF_OK;
+}
+
+static void unravel(const llfi_extents *e, int64_t at, int64_t *x)
+{
+    for (uint32_t i = e->rank; i-- > 0; at /= e->extent[i])
+        x[i] = at % e->extent[i];
+}
+
+static int64_t ravel(const llfi_extents *e, const int64_t *x)
+{
+    int64_t at = 0;
+    for (uint32_t i = 0; i < e->rank; i++)
+        at = at * e->extent[i] + x[i];
+    return at;
+}
+
+static bool listed(llfi_list l, uint32_t axis)
+{
+    for (uint32_t i = 0; i < l.count; i++) {
+        if (l.at[i] == axis)
+            return true;
+    }
+    return false;
+}
+
+/* Aligned at the end; an extent of 1 has one element for all. */
+static void broadcast(const llfi_extents *out, const llfi_extents *in, const int64_t *x, int64_t *y)
+{
+    for (uint32_t i = 0; i < in->rank; i++)
+        y[i] = in->extent[i] == 1 ? 0 : x[i + out->rank - in->rank];
+}
+
+static bool slice(const llf_graph *g, const llfi_node *n, const int64_t *symbol, const llfi_extents *in,
+                  const int64_t *x, int64_t *y)
+{
+    for (uint32_t i = 0; i < in->rank; i++) {
+        llfi_range r = llfi_range_at(g, n->attr, i);
+        if (!llfi_dim_eval(g->dims, r.start, symbol, &y[i]))
+            return false;
+        y[i] += x[i] * r.step;
+    }
+    return true;
+}
+
+/* Coordinates x of the result to coordinates y of the operand. */
+static bool map(const llf_graph *g, const llfi_node *n, const int64_t *symbol, const llfi_extents *out,
+                const llfi_extents *in, const int64_t *x, int64_t *y)
+{
+    llfi_list l = {0, NULL};
+    if (llfi_ops[n->op].cls == LLFI_CLASS_VIEW)
+        l = llfi_list_at(g, n->attr);
+    uint32_t from = 0;
+    switch (n->op) {
+    case LLF_OP_PERMUTE:
+        for (uint32_t i = 0; i < out->rank; i++)
+            y[l.at[i]] = x[i];
+        return true;
+    case LLF_OP_SLICE: return slice(g, n, symbol, in, x, y);
+    case LLF_OP_FLIP:
+        for (uint32_t i = 0; i < in->rank; i++)
+            y[i] = listed(l, i) ? in->extent[i] - 1 - x[i] : x[i];
+        return true;
+    case LLF_OP_EXPAND_DIMS:
+        for (uint32_t i = 0; i < out->rank; i++) {
+            if (!listed(l, i))
+                y[from++] = x[i];
+        }
+        return true;
+    case LLF_OP_SQUEEZE:
+        for (uint32_t i = 0; i < in->rank; i++)
+            y[i] = listed(l, i) ? 0 : x[from++];
+        return true;
+    default: broadcast(out, in, x, y); return true; /* broadcast_to and elementwise ops */
+    }
+}
+
+llf_status llfi_index_operand(const llf_graph *g, llf_id id, uint32_t k, const int64_t *symbol,
+                              const llfi_extents *out, const llfi_extents *in, int64_t at, int64_t *from)
+{
+    const llfi_node *n = llfi_node_at(g, id);
+    int64_t x[LLFI_RANK] = {0}, y[LLFI_RANK] = {0};
+    *from = at; /* reshape keeps the order */
+    if (n->op == LLF_OP_RESHAPE)
+        return LLF_OK;
+    unravel(out, at, x);
+    bool ok = map(g, n, symbol, out, in, x, y);
+    for (uint32_t i = 0; ok && i < in->rank; i++)
+        ok = y[i] >= 0 && y[i] < in->extent[i];
+    *from = ravel(in, y);
+    if (ok)
+        return LLF_OK;
+    return llfi_fail_at(g->cx ? &g->cx->diag : NULL, LLF_E_GUARD, llfi_place_of(g, id), llfi_ops[n->op].name,
+                        "element %lld is made from one outside operand %u", (long long)at, k + 1);
+}

@@ -1,0 +1,21 @@
+/* index.h: where the elements of a node come from, by plain arithmetic on coordinates. Shares no code with
+ * lowering, and must not be made clever. */
+#ifndef LLFI_INDEX_H
+#define LLFI_INDEX_H
+
+#include "ir/ir.h"
+
+/* Run-time shape of a node. */
+typedef struct {
+    uint32_t rank;
+    int64_t extent[LLFI_RANK];
+    int64_t elements;
+} llfi_extents;
+llf_status llfi_extents_of(const llf_graph *, llf_id, const int64_t *symbol, llfi_extents *);
+
+/* Row-major element of operand `k` that element `at` of node `id` is made from; `out` and `in` are their
+ * extents. */
+llf_status llfi_index_operand(const llf_graph *, llf_id, uint32_t k, const int64_t *symbol,
+                              const llfi_extents *out, const llfi_extents *in, int64_t at, int64_t *from);
+
+#endif

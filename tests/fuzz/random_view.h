@@ -1,0 +1,13 @@
+/* random_view.h: see random_view.c. */
+#ifndef RANDOM_VIEW_H
+#define RANDOM_VIEW_H
+
+#include "random_graph.h"
+
+/* What to ask of view `op` on `x` so that it is legal for these symbols and has at most `most` elements. */
+bool rg_view_ask(rg_random *, llf_graph *, const int64_t *symbol, llf_op op, llf_id x, int64_t most,
+                 llfi_ask *);
+/* May `id` be an operand beside what gives this shape? The shape then. */
+bool rg_broadcasts(const llf_graph *, const int64_t *symbol, llfi_shape *, llf_id, int64_t most);
+
+#endif
