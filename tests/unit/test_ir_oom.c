@@ -12,6 +12,10 @@ static llfi_str medium(void)
     for (int i = 1; i < 60; i++)
         llfi_str_printf(&s, "  %%%d = fma %%%d, 0.1, %%y !k%d\n  %%n%d = gelu %%n%d, approximate=tanh\n", i,
                         i - 1, i, i, i - 1);
+    llfi_str_puts(&s, "  %v0 = reshape %x, shape=[-1]\n  %v1 = slice %x, at=[1:-1, ::-2]\n"
+                      "  %v2 = permute %v1, axes=[-1, 0]\n  %v3 = flip %v2, axes=[0]\n"
+                      "  %v4 = expand_dims %v3, axes=[1]\n  %v5 = squeeze %v4, axes=[1]\n"
+                      "  %v6 = broadcast_to %v5, shape=[M, 7]\n  %v7 = add %v6, %v0\n");
     llfi_str_puts(&s, "  %w = where true, %59, inf\n  ret %59, %n59, %w, 1.5:bf16\n}\n");
     assert_false(s.failed);
     return s;
@@ -106,6 +110,10 @@ static void builders_fail(void **state)
             llf_id x = llf_input(g, "x", LLF_F32, 2, shape);
             for (int i = 0; i < 20; i++)
                 x = llf_add(g, x, llf_const_int(g, LLF_F32, i));
+            x = llf_reshape(g, x, 2, (const int64_t[]){3, LLF_INFER});
+            x = llf_slice(g, x, (const llf_range[]){{1, 3, 1, 0, 0}, {1, -1, 2, 0, 0}});
+            x = llf_permute(g, x, (const int64_t[]){1, 0});
+            x = llf_broadcast_to(g, x, 3, (const int64_t[]){4, llf_symbol(g, "M"), 2});
             llf_status status = llf_output(g, llf_gelu(g, x, LLF_GELU_ERF));
             failed = h.requests >= h.fail_at;
             assert_int_equal(status, failed ? LLF_E_NOMEM : LLF_OK);
