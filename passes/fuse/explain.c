@@ -53,22 +53,27 @@ static llf_status prepare(explain *x)
     x->view.role = llfi_arena_alloc(x->arena, n);
     x->view.output = llfi_arena_alloc(x->arena, n);
     x->view.users = llfi_arena_alloc(x->arena, n * sizeof *x->view.users);
+    x->view.source = llfi_sources_make(x->g, x->arena);
+    x->view.spread = llfi_arena_alloc(x->arena, n * sizeof *x->view.spread);
     x->store = llfi_arena_alloc(x->arena, n * sizeof *x->store);
     x->first = llfi_arena_alloc(x->arena, n * sizeof *x->first);
     x->mark = llfi_arena_alloc(x->arena, n * sizeof *x->mark);
     x->met = llfi_arena_alloc(x->arena, k * sizeof *x->met);
     x->read = llfi_arena_alloc(x->arena, k * sizeof *x->read);
     x->reads = llfi_arena_alloc(x->arena, k * sizeof *x->reads);
-    if (!x->view.role || !x->view.output || !x->view.users || !x->store || !x->first || !x->mark || !x->met ||
-        !x->read || !x->reads)
+    if (!x->view.role || !x->view.output || !x->view.users || !x->view.source || !x->view.spread ||
+        !x->store || !x->first || !x->mark || !x->met || !x->read || !x->reads)
         return LLF_E_NOMEM;
     for (size_t i = 0; i < x->g->outputs.count; i++)
         x->view.output[x->g->outputs.at[i]] = true;
     for (size_t i = 0; i < x->g->nodes.count; i++) {
         const llfi_node *node = &x->g->nodes.at[i];
-        x->view.role[i] = (uint8_t)(llfi_node_is_leaf(node) ? LLFI_ROLE_LEAF : LLFI_ROLE_OWN);
-        for (uint32_t a = 0; a < node->arity; a++)
-            x->view.users[node->arg[a]]++;
+        llfi_class cls = llfi_ops[node->op].cls;
+        x->view.role[i] = (uint8_t)(cls == LLFI_CLASS_LEAF   ? LLFI_ROLE_LEAF
+                                    : cls == LLFI_CLASS_VIEW ? LLFI_ROLE_DEAD
+                                                             : LLFI_ROLE_OWN);
+        for (uint32_t a = 0; a < node->arity && cls != LLFI_CLASS_VIEW; a++)
+            x->view.users[x->view.source[node->arg[a]]]++;
     }
     return index_readers(x);
 }
@@ -106,8 +111,9 @@ static llfi_fuse_size both(explain *x, uint32_t a, uint32_t b)
         for (uint32_t m = 0; m < x->p->kernel[pair[i]].members; m++) {
             const llfi_node *n = llfi_node_at(x->g, x->p->kernel[pair[i]].member[m]);
             for (uint32_t k = 0; k < n->arity; k++) {
-                const llfi_node *q = llfi_node_at(x->g, n->arg[k]);
-                s.scalars += llfi_node_is_scalar(q) && fresh(x, n->arg[k]);
+                llf_id p = x->view.source[n->arg[k]];
+                const llfi_node *q = llfi_node_at(x->g, p);
+                s.scalars += llfi_node_is_scalar(q) && fresh(x, p);
             }
         }
     return s;
@@ -150,7 +156,7 @@ static llf_id user_in(const explain *x, uint32_t k, llf_id operand)
     for (uint32_t m = 0; m < kn->members; m++) {
         const llfi_node *n = llfi_node_at(x->g, kn->member[m]);
         for (uint32_t a = 0; a < n->arity; a++)
-            if (n->arg[a] == operand)
+            if (x->view.source[n->arg[a]] == operand)
                 return kn->member[m];
     }
     return kn->store[0];

@@ -36,44 +36,74 @@ static int64_t score(const search *s, llf_id a, llf_id b)
 
 /* ---- roles */
 
-/* Is the rank-0 value wanted beside every one of its users? */
-static bool *lonely(const search *s)
+/* Is the value not wanted beside some user; is it read at other points by some? */
+static bool *lonely(const search *s, bool *moved)
 {
     bool *alone = llfi_arena_alloc(s->scratch, s->g->nodes.count + 1);
-    for (llf_id u = 0; alone && u < s->g->nodes.count; u++) {
+    for (llf_id u = 0; alone && moved && u < s->g->nodes.count; u++) {
         const llfi_node *n = llfi_node_at(s->g, u);
         for (uint32_t k = 0; k < n->arity && s->view.role[u] != LLFI_ROLE_DEAD; k++) {
-            llf_id p = n->arg[k];
-            if (s->view.role[p] == LLFI_ROLE_OWN && llfi_type_of(s->g, p).rank == 0 && score(s, p, u) < 0)
+            llf_id p = llfi_fuse_operand(&s->view, u, k);
+            if (s->view.role[p] == LLFI_ROLE_OWN && score(s, p, u) < 0)
                 alone[p] = true;
+            if (llfi_legal_moved(s->g, s->view.source, u, k))
+                moved[p] = true;
         }
     }
     return alone;
 }
 
-/* Small rank-0 values are recomputed where they are wanted. */
+/* Size of `v` with what it recomputes, and demands of one evaluation. */
+static llf_status recomputed_size(search *s, llf_id v, llfi_fuse_size *size, uint32_t *spread)
+{
+    const llf_graph *g = s->g;
+    LLF_TRY(llfi_group_wants(&s->groups, v));
+    *size = (llfi_fuse_size){.nodes = 1, .cost = llfi_legal_cost(g, v)};
+    for (size_t i = 0; i < s->groups.want.count; i++) {
+        llf_id w = s->groups.want.at[i].id;
+        bool inside = s->view.role[w] == LLFI_ROLE_RECOMPUTE;
+        bool scalar = llfi_node_at(g, w)->op == LLF_OP_INPUT && llfi_node_at(g, w)->scalar;
+        size->nodes += inside;
+        size->cost += inside ? llfi_legal_cost(g, w) : 0;
+        size->scalars += scalar;
+        size->reads += !inside && !scalar;
+    }
+    *spread = 1;
+    for (uint32_t k = 0; k < llfi_node_at(g, v)->arity; k++) {
+        llf_id p = llfi_fuse_operand(&s->view, v, k);
+        bool again = s->view.role[p] == LLFI_ROLE_RECOMPUTE && llfi_type_of(g, p).rank;
+        *spread += again ? s->view.spread[p] : llfi_type_of(g, p).rank > 0;
+    }
+    return LLF_OK;
+}
+
+/* Reading what it is made of, instead of it, in each of its users: no more traffic than storing it? */
+static bool saves_traffic(const search *s, llf_id v, uint32_t reads)
+{
+    uint64_t users = s->view.users[v];
+    return users * reads <= reads + 1u + users;
+}
+
+/* Small rank-0 values, and cheap values that are read at other points than their users', are recomputed where
+ * they are wanted. */
 static llf_status find_recomputed(search *s)
 {
     const llf_graph *g = s->g;
-    bool *alone = lonely(s);
-    if (!alone)
+    bool *moved = llfi_arena_alloc(s->scratch, g->nodes.count + 1), *alone = lonely(s, moved);
+    if (!alone || !moved)
         return llfi_nomem(&s->cx->diag);
     for (llf_id v = 0; v < g->nodes.count; v++) {
-        if (s->view.role[v] != LLFI_ROLE_OWN || llfi_type_of(g, v).rank || s->view.output[v] || alone[v])
+        bool point = llfi_type_of(g, v).rank == 0;
+        llfi_fuse_size size;
+        uint32_t spread;
+        if (s->view.role[v] != LLFI_ROLE_OWN || (!point && !moved[v]) || s->view.output[v] || alone[v])
             continue;
-        LLF_TRY(llfi_group_wants(&s->groups, v));
-        llfi_fuse_size size = {.nodes = 1, .cost = llfi_legal_cost(g, v)};
-        for (size_t i = 0; i < s->groups.want.count; i++) {
-            llf_id w = s->groups.want.at[i].id;
-            bool inside = s->view.role[w] == LLFI_ROLE_RECOMPUTE;
-            bool scalar = llfi_node_is_scalar(llfi_node_at(g, w));
-            size.nodes += inside;
-            size.cost += inside ? llfi_legal_cost(g, w) : 0;
-            size.scalars += scalar;
-            size.reads += !inside && !scalar;
-        }
-        if (llfi_legal_recompute(s->o, &size))
+        LLF_TRY(recomputed_size(s, v, &size, &spread));
+        if (point ? llfi_legal_moves(&s->view, v) <= 1 && llfi_legal_recompute(s->o, &size)
+                  : llfi_legal_spread(s->o, &size, spread) && saves_traffic(s, v, size.reads)) {
             s->view.role[v] = LLFI_ROLE_RECOMPUTE;
+            s->view.spread[v] = spread;
+        }
     }
     memset(s->groups.stamp, 0, g->nodes.count * sizeof *s->groups.stamp);
     return LLF_OK;
@@ -88,8 +118,11 @@ static llf_status look(search *s)
     s->view.role = llfi_arena_alloc(s->scratch, n + 1);
     s->view.output = llfi_arena_alloc(s->scratch, n + 1);
     s->view.users = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->view.users);
+    s->view.spread = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->view.spread);
+    s->view.source = llfi_sources_make(g, s->scratch);
     s->reader = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->reader);
-    if (!s->view.role || !s->view.output || !s->view.users || !s->reader)
+    if (!s->view.role || !s->view.output || !s->view.users || !s->view.spread || !s->view.source ||
+        !s->reader)
         return llfi_nomem(&s->cx->diag);
     for (size_t i = 0; i < g->outputs.count; i++)
         s->view.output[g->outputs.at[i]] = true;
@@ -98,10 +131,12 @@ static llf_status look(search *s)
         s->reader[i] = LLF_NONE;
         if (llfi_node_is_leaf(node))
             s->view.role[i] = LLFI_ROLE_LEAF;
+        else if (llfi_ops[node->op].cls == LLFI_CLASS_VIEW)
+            continue; /* its users use what is behind it */
         else if (s->view.output[i] || s->view.users[i])
             s->view.role[i] = LLFI_ROLE_OWN;
         for (uint32_t k = 0; k < node->arity && s->view.role[i] == LLFI_ROLE_OWN; k++)
-            s->view.users[node->arg[k]]++;
+            s->view.users[s->view.source[node->arg[k]]]++;
     }
     LLF_TRY(llfi_groups_init(&s->groups, s->cx, &s->view, s->scratch));
     return find_recomputed(s);
@@ -150,9 +185,10 @@ static void candidates(search *s, llf_id v)
     const llfi_node *n = llfi_node_at(s->g, v);
     s->count = 0;
     for (uint32_t k = 0; k < n->arity; k++) {
-        propose(s, n->arg[k], v);
-        if (llfi_node_at(s->g, n->arg[k])->op != LLF_OP_CONST)
-            propose(s, s->reader[n->arg[k]], v);
+        llf_id p = llfi_fuse_operand(&s->view, v, k);
+        propose(s, p, v);
+        if (llfi_node_at(s->g, p)->op != LLF_OP_CONST)
+            propose(s, s->reader[p], v);
     }
 }
 
@@ -189,7 +225,7 @@ static llf_status place(search *s, llf_id v)
     }
     const llfi_node *n = llfi_node_at(s->g, v);
     for (uint32_t k = 0; k < n->arity; k++)
-        s->reader[n->arg[k]] = v;
+        s->reader[llfi_fuse_operand(&s->view, v, k)] = v;
     return LLF_OK;
 }
 
@@ -280,7 +316,7 @@ static bool *find_stored(const search *s, const homes *h, const uint32_t *kernel
         const llfi_node *node = llfi_node_at(g, u);
         stored[u] = stored[u] || (n && s->view.output[u]);
         for (uint32_t k = 0; k < node->arity; k++) {
-            llf_id p = node->arg[k];
+            llf_id p = llfi_fuse_operand(&s->view, u, k);
             for (uint32_t i = 0; i < n && s->view.role[p] == LLFI_ROLE_OWN; i++)
                 stored[p] = stored[p] || list[i] != kernel_of[llfi_group_find(&s->groups, p)];
         }
@@ -323,8 +359,8 @@ static llf_status fill(search *s, llfi_plan *p, const homes *h, const uint32_t *
 }
 
 #ifndef NDEBUG
-/* What the search believed of a group's size must be what came out. A value of rank above 0 has no recomputed
- * users, so there its store is foreseen exactly; others at most. */
+/* What the search believed of a group's size must be what came out. A value of rank above 0 never shares a
+ * kernel with a recomputed user, so there its store is foreseen exactly; others at most. */
 static void check_sizes(const search *s, const llfi_plan *p, const uint32_t *kernel_of, const bool *stored)
 {
     for (uint32_t i = 0; i < s->groups.groups; i++) {
@@ -368,26 +404,8 @@ static llf_status write_plan(search *s, llfi_plan *p)
     return LLF_OK;
 }
 
-/* Lowering has no index maps yet: what would need one is refused. */
-static llf_status check_supported(const search *s)
-{
-    for (llf_id v = 0; v < s->g->nodes.count; v++) {
-        const llfi_node *n = llfi_node_at(s->g, v);
-        bool view = llfi_ops[n->op].cls == LLFI_CLASS_VIEW, spread = false;
-        for (uint32_t k = 0; k < n->arity; k++)
-            spread |= !llfi_same_space(s->g, v, k);
-        if (view || spread)
-            return llfi_fail_at(&s->cx->diag, LLF_E_UNSUPPORTED, llfi_place_of(s->g, v), llfi_ops[n->op].name,
-                                "%s (node %u%s%s): %s cannot be compiled yet", llfi_ops[n->op].name, v,
-                                n->name ? ", %" : "", llfi_name(s->g, n->name),
-                                view ? "views" : "broadcasting of other than equal shapes and rank 0");
-    }
-    return LLF_OK;
-}
-
 static llf_status run(search *s, llfi_plan *plan)
 {
-    LLF_TRY(check_supported(s));
     LLF_TRY(look(s));
     for (llf_id v = 0; v < s->g->nodes.count; v++)
         if (s->view.role[v] == LLFI_ROLE_OWN)

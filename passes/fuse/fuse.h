@@ -8,9 +8,10 @@
 
 /* What a node is to fusion. */
 typedef enum {
-    LLFI_ROLE_DEAD,      /* reaches no output: in no kernel */
+    LLFI_ROLE_DEAD,      /* reaches no output, or a view: in no kernel */
     LLFI_ROLE_LEAF,      /* input or literal */
-    LLFI_ROLE_RECOMPUTE, /* a small rank-0 value: a member of every kernel that wants it, stored by none */
+    LLFI_ROLE_RECOMPUTE, /* a small value of rank 0 or read under other index maps: a member of every kernel
+                            that wants it, stored by none */
     LLFI_ROLE_OWN        /* a member of exactly one kernel */
 } llfi_role;
 
@@ -18,16 +19,25 @@ typedef enum {
 struct llfi_fuse_view {
     const llf_graph *g;
     const llfi_fuse_options *options;
-    uint8_t *role;   /* by node: llfi_role */
-    bool *output;    /* by node */
-    uint32_t *users; /* by node: edges to live nodes */
+    uint8_t *role;        /* by node: llfi_role */
+    bool *output;         /* by node */
+    uint32_t *users;      /* by node: edges to live nodes, through views */
+    const llf_id *source; /* by node: itself, or what is behind its views */
+    uint32_t *spread;     /* by recomputed node of rank > 0: demands that one more index map of it makes */
 };
+
+/* Operand `k` behind its views. */
+static inline llf_id llfi_fuse_operand(const llfi_fuse_view *v, llf_id id, uint32_t k)
+{
+    return v->source[llfi_node_at(v->g, id)->arg[k]];
+}
 
 /* Size of a kernel, as the caps count it. */
 typedef struct {
     uint32_t nodes;
     uint32_t reads, stores; /* distinct buffers */
     uint32_t scalars;       /* host scalars in the argument block */
+    uint32_t moved;         /* demands that index maps add to one a node: at most */
     uint64_t cost;          /* estimated instructions per element */
 } llfi_fuse_size;
 
@@ -42,6 +52,15 @@ const char *llfi_why_text(llfi_fuse_why);
 
 /* ---- legal.c: may they be together? Never looks at a cost model or a heuristic. LLFI_WHY_FUSED: yes. */
 bool llfi_legal_space(const llf_graph *, llf_id a, llf_id b); /* same dims */
+/* Is operand `k` read at other points than the node's own: through a view, or stretched? Then it is loaded or
+ * recomputed there, never taken from the same kernel's point. */
+bool llfi_legal_moved(const llf_graph *, const llf_id *source, llf_id, uint32_t k);
+/* Demands that this node's operands add to one each. */
+uint32_t llfi_legal_moves(const llfi_fuse_view *, llf_id);
+/* May a value of rank > 0 be recomputed at points of its users' choice? `spread`: demands of one evaluation.
+ */
+#define LLFI_SPREAD_MAX 8u
+bool llfi_legal_spread(const llfi_fuse_options *, const llfi_fuse_size *, uint32_t spread);
 llfi_fuse_why llfi_legal_size(const llfi_fuse_options *, const llfi_fuse_size *);
 /* May a group of `level`, whose earliest consumer has level `consumer`, come to stand at level `need`? */
 llfi_fuse_why llfi_legal_level(uint32_t level, uint32_t need, uint32_t consumer);
@@ -65,6 +84,7 @@ typedef struct {
     uint32_t uses;  /* edges from the group to a stored value; a recomputed rank-0 path counts none */
     uint32_t owner; /* group; LLFI_GROUP_NONE: no longer an entry */
     uint32_t next;
+    bool moved; /* read at other points: its maker may not join */
 } llfi_fuse_entry;
 
 /* Groups have levels; every edge between two groups goes from a lower to a strictly higher level, so that
@@ -86,6 +106,7 @@ typedef struct {
 typedef struct {
     llf_id id;
     uint32_t uses;
+    bool moved;
 } llfi_want;
 
 typedef struct {

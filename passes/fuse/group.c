@@ -47,14 +47,17 @@ uint32_t llfi_group_find(const llfi_groups *gs, llf_id own)
 
 /* ---- wants */
 
-static bool want(llfi_groups *gs, llf_id v, llf_id id, uint32_t uses)
+static bool want(llfi_groups *gs, llf_id v, llf_id id, uint32_t uses, bool moved)
 {
-    if (gs->stamp[id] == v + 1)
+    if (gs->stamp[id] == v + 1) {
+        for (size_t i = 0; moved && i < gs->want.count; i++)
+            gs->want.at[i].moved = gs->want.at[i].moved || gs->want.at[i].id == id;
         return true;
+    }
     gs->stamp[id] = v + 1;
     if (!llfi_vec_reserve(&gs->cx->mem, &gs->want, 1) || !llfi_vec_reserve(&gs->cx->mem, &gs->work, 1))
         return false;
-    gs->want.at[gs->want.count++] = (llfi_want){id, uses};
+    gs->want.at[gs->want.count++] = (llfi_want){id, uses, moved};
     if (gs->view->role[id] == LLFI_ROLE_RECOMPUTE)
         gs->work.at[gs->work.count++] = id;
     return true;
@@ -67,16 +70,22 @@ llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
     gs->want.count = gs->work.count = 0;
     for (uint32_t k = 0; k < n->arity; k++) { /* direct edges first: they count uses */
         uint32_t uses = 0;
+        llf_id p = llfi_fuse_operand(gs->view, v, k);
         for (uint32_t j = 0; j < n->arity; j++)
-            uses += n->arg[j] == n->arg[k];
-        if (llfi_node_at(g, n->arg[k])->op != LLF_OP_CONST && !want(gs, v, n->arg[k], uses))
+            uses += llfi_fuse_operand(gs->view, v, j) == p;
+        if (llfi_node_at(g, p)->op != LLF_OP_CONST &&
+            !want(gs, v, p, uses, llfi_legal_moved(g, gs->view->source, v, k)))
             return llfi_nomem(&gs->cx->diag);
     }
     while (gs->work.count) {
-        const llfi_node *r = llfi_node_at(g, gs->work.at[--gs->work.count]);
-        for (uint32_t k = 0; k < r->arity; k++)
-            if (llfi_node_at(g, r->arg[k])->op != LLF_OP_CONST && !want(gs, v, r->arg[k], 0))
+        llf_id r = gs->work.at[--gs->work.count];
+        bool anywhere = llfi_type_of(g, r).rank > 0; /* at which points it is wanted is not looked into */
+        for (uint32_t k = 0; k < llfi_node_at(g, r)->arity; k++) {
+            llf_id p = llfi_fuse_operand(gs->view, r, k);
+            bool moved = llfi_type_of(g, p).rank && (anywhere || llfi_legal_moved(g, gs->view->source, r, k));
+            if (llfi_node_at(g, p)->op != LLF_OP_CONST && !want(gs, v, p, 0, moved))
                 return llfi_nomem(&gs->cx->diag);
+        }
     }
     return LLF_OK;
 }
@@ -124,6 +133,8 @@ static void weigh(const llfi_groups *gs, llf_id id, bool add, llfi_fuse_size *s)
     if (gs->view->role[id] == LLFI_ROLE_RECOMPUTE) {
         uint64_t cost = llfi_legal_cost(gs->view->g, id);
         s->nodes += one;
+        if (!llfi_type_of(gs->view->g, id).rank)
+            s->moved += one * llfi_legal_moves(gs->view, id);
         s->cost = add ? s->cost + cost : s->cost - cost;
     } else if (llfi_node_is_scalar(n)) {
         s->scalars += one;
@@ -166,7 +177,9 @@ llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id 
     const llfi_group *gr = &gs->group[group];
     llfi_fuse_size s = gr->size;
     uint32_t need = 1;
+    bool moved = false;
     s.nodes++;
+    s.moved += llfi_legal_moves(view, v);
     s.stores++;
     s.cost += llfi_legal_cost(view->g, v);
     for (size_t i = 0; i < gs->want.count; i++) {
@@ -174,6 +187,7 @@ llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id 
         if (view->role[p] == LLFI_ROLE_OWN) {
             uint32_t other = llfi_group_find(gs, p);
             if (other == group) {
+                moved = moved || gs->want.at[i].moved;
                 s.stores -= gs->rest[p] == gs->want.at[i].uses && !view->output[p];
                 continue;
             }
@@ -188,6 +202,8 @@ llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id 
         return LLFI_WHY_FUSED;
     if (!llfi_legal_space(view->g, gr->lowest, v))
         return LLFI_WHY_SPACE;
+    if (moved)
+        return LLFI_WHY_MAP;
     llfi_fuse_why why = llfi_legal_level(gr->level, need, earliest(gs, group, UINT32_MAX));
     return why == LLFI_WHY_FUSED ? llfi_legal_size(view->options, &s) : why;
 }
@@ -219,11 +235,12 @@ llf_status llfi_group_join(llfi_groups *gs, uint32_t group, llf_id v, const llfi
         llfi_fuse_entry *e = lookup(gs, group, w.id);
         if (e) {
             e->uses += w.uses;
+            e->moved = e->moved || w.moved;
             continue;
         }
         if (!llfi_vec_reserve(&gs->cx->mem, &gs->entries, 1))
             return llfi_nomem(&gs->cx->diag);
-        gs->entries.at[gs->entries.count++] = (llfi_fuse_entry){.id = w.id, .uses = w.uses};
+        gs->entries.at[gs->entries.count++] = (llfi_fuse_entry){.id = w.id, .uses = w.uses, .moved = w.moved};
         if (!attach(gs, group, (uint32_t)gs->entries.count - 1))
             return llfi_nomem(&gs->cx->diag);
     }
@@ -261,25 +278,32 @@ static bool made_by(const llfi_groups *gs, llf_id id, uint32_t group)
     return gs->view->role[id] == LLFI_ROLE_OWN && llfi_group_find(gs, id) == group;
 }
 
-static llfi_fuse_size union_size(const llfi_groups *gs, uint32_t big, uint32_t small)
+static llfi_fuse_size union_size(const llfi_groups *gs, uint32_t big, uint32_t small, bool *moved)
 {
     const llfi_group *a = &gs->group[big], *b = &gs->group[small];
-    llfi_fuse_size s = {a->size.nodes + b->size.nodes, a->size.reads + b->size.reads,
-                        a->size.stores + b->size.stores, a->size.scalars + b->size.scalars,
-                        a->size.cost + b->size.cost};
+    llfi_fuse_size s = {.nodes = a->size.nodes + b->size.nodes,
+                        .reads = a->size.reads + b->size.reads,
+                        .stores = a->size.stores + b->size.stores,
+                        .scalars = a->size.scalars + b->size.scalars,
+                        .moved = a->size.moved + b->size.moved,
+                        .cost = a->size.cost + b->size.cost};
+    *moved = false;
     for (uint32_t at = b->entry; at != UINT32_MAX; at = gs->entries.at[at].next) {
         const llfi_fuse_entry *e = &gs->entries.at[at];
         if (e->owner != small)
             continue;
-        if (made_by(gs, e->id, big))
+        if (made_by(gs, e->id, big)) {
+            *moved = *moved || e->moved;
             internal(gs, e, &s);
-        else if (lookup(gs, big, e->id))
+        } else if (lookup(gs, big, e->id))
             weigh(gs, e->id, false, &s);
     }
     for (uint32_t m = b->member; m != LLF_NONE; m = gs->next[m]) {
         const llfi_fuse_entry *e = lookup(gs, big, m);
-        if (e)
+        if (e) {
+            *moved = *moved || e->moved;
             internal(gs, e, &s);
+        }
     }
     return s;
 }
@@ -298,6 +322,7 @@ static bool move_entries(llfi_groups *gs, uint32_t big, uint32_t small)
             e->owner = LLFI_GROUP_NONE;
         } else if ((shared = lookup(gs, big, e->id)) != NULL) {
             shared->uses += e->uses;
+            shared->moved = shared->moved || e->moved;
             e->owner = LLFI_GROUP_NONE;
         } else if (!attach(gs, big, at)) {
             return false;
@@ -366,8 +391,9 @@ llf_status llfi_group_merge(llfi_groups *gs, uint32_t x, uint32_t y, llfi_fuse_w
     *merged = x;
     if ((*why = may_meet(gs, big, small)) != LLFI_WHY_FUSED)
         return LLF_OK;
-    llfi_fuse_size size = union_size(gs, big, small);
-    *why = llfi_legal_size(gs->view->options, &size);
+    bool moved;
+    llfi_fuse_size size = union_size(gs, big, small, &moved);
+    *why = moved ? LLFI_WHY_MAP : llfi_legal_size(gs->view->options, &size);
     if (*why != LLFI_WHY_FUSED) {
         llfi_group *b = &gs->group[small];
         gs->spent += b->size.nodes + b->entries;

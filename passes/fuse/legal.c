@@ -1,6 +1,6 @@
 /* legal.c: what may share a kernel. Correctness and caps alone: it must never include the cost model or look
- * at a heuristic. The demand limit (2 x members + leaves + 32) needs no check of its own while every index
- * map is the identity or rank 0: then a kernel has one demand per member and leaf. */
+ * at a heuristic. The demand limit (2 x members + leaves + 32) holds because one demand per member and leaf
+ * is in it anyway, and `moved` counts what index maps add: at most nodes + 32. */
 #include "fuse/fuse.h"
 
 static const struct {
@@ -31,6 +31,26 @@ uint32_t llfi_legal_cost(const llf_graph *g, llf_id id)
     return llfi_op_cost((llf_op)llfi_node_at(g, id)->op, llfi_dtype_of(g, id));
 }
 
+bool llfi_legal_moved(const llf_graph *g, const llf_id *source, llf_id id, uint32_t k)
+{
+    llf_id p = llfi_node_at(g, id)->arg[k];
+    return llfi_type_of(g, source[p]).rank && (source[p] != p || !llfi_same_space(g, id, k));
+}
+
+uint32_t llfi_legal_moves(const llfi_fuse_view *v, llf_id id)
+{
+    uint32_t moves = 0;
+    for (uint32_t k = 0; k < llfi_node_at(v->g, id)->arity; k++) {
+        llf_id p = llfi_fuse_operand(v, id, k);
+        bool again = v->role[p] == LLFI_ROLE_RECOMPUTE && llfi_type_of(v->g, p).rank;
+        if (again)
+            moves += v->spread[p];
+        else
+            moves += llfi_legal_moved(v->g, v->source, id, k);
+    }
+    return moves;
+}
+
 /* Argument bytes: one 8-byte slot a buffer or scalar and two for the extent. */
 static uint64_t param_bytes(const llfi_fuse_size *s)
 {
@@ -45,6 +65,8 @@ llfi_fuse_why llfi_legal_size(const llfi_fuse_options *o, const llfi_fuse_size *
         return LLFI_WHY_BUFFERS;
     if (param_bytes(s) > o->param_bytes)
         return LLFI_WHY_PARAMS;
+    if (s->moved > s->nodes + 32)
+        return LLFI_WHY_DEMANDS;
     if (s->cost > (uint64_t)o->params.max_kernel_cost)
         return LLFI_WHY_COST;
     return LLFI_WHY_FUSED;
@@ -61,4 +83,11 @@ bool llfi_legal_recompute(const llfi_fuse_options *o, const llfi_fuse_size *s)
     return s->nodes <= o->params.recompute_scalar_nodes && s->nodes <= o->params.max_kernel_nodes / 4 &&
            s->reads <= o->params.max_kernel_buffers / 4 && param_bytes(s) <= o->param_bytes / 4 &&
            s->cost <= (uint64_t)o->params.max_kernel_cost / 4;
+}
+
+bool llfi_legal_spread(const llfi_fuse_options *o, const llfi_fuse_size *s, uint32_t spread)
+{
+    return spread <= LLFI_SPREAD_MAX && s->cost <= (uint64_t)o->params.recompute_moved_cost &&
+           s->nodes <= o->params.max_kernel_nodes / 4 && s->reads <= o->params.max_kernel_buffers / 4 &&
+           param_bytes(s) <= o->param_bytes / 4 && s->cost <= (uint64_t)o->params.max_kernel_cost / 4;
 }

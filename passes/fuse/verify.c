@@ -11,6 +11,7 @@ typedef struct {
     uint32_t *stored; /* by node: kernel that stores it, plus 1 */
     bool *outside;    /* by node: some kernel reads it without computing it */
     bool *live, *output;
+    const llf_id *source; /* by node: behind its views */
 } check;
 
 static bool leaf(const check *c, llf_id id)
@@ -44,9 +45,6 @@ static llf_status members(check *c, uint32_t k)
         c->inside[id] = k + 1;
         if (!c->first[id])
             c->first[id] = k + 1;
-        if (llfi_type_of(c->g, id).rank &&
-            !llfi_type_same_dims(llfi_type_of(c->g, id), llfi_type_at(c->g, kn->space)))
-            return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u: node %u has another iteration space", k, id);
     }
     return LLF_OK;
 }
@@ -74,7 +72,7 @@ static llf_status operands(check *c, uint32_t k)
     for (uint32_t i = 0; i < kn->members; i++) {
         const llfi_node *n = llfi_node_at(c->g, kn->member[i]);
         for (uint32_t a = 0; a < n->arity; a++) {
-            llf_id p = n->arg[a];
+            llf_id p = c->source[n->arg[a]];
             if (leaf(c, p) || c->inside[p] == k + 1)
                 continue;
             if (!c->stored[p] || c->stored[p] > k)
@@ -116,9 +114,10 @@ static llf_status caps(check *c, uint32_t k, llfi_arena *arena)
     for (uint32_t i = 0; i < kn->members; i++) {
         const llfi_node *n = llfi_node_at(c->g, kn->member[i]);
         for (uint32_t a = 0; a < n->arity; a++) {
-            const llfi_node *p = llfi_node_at(c->g, n->arg[a]);
-            if (llfi_node_is_scalar(p) && c->inside[n->arg[a]] != k + 1) {
-                c->inside[n->arg[a]] = k + 1;
+            llf_id id = c->source[n->arg[a]];
+            const llfi_node *p = llfi_node_at(c->g, id);
+            if (llfi_node_is_scalar(p) && c->inside[id] != k + 1) {
+                c->inside[id] = k + 1;
                 scalars++;
             }
         }
@@ -140,7 +139,7 @@ static llf_status caps(check *c, uint32_t k, llfi_arena *arena)
 static llf_status complete(const check *c)
 {
     for (llf_id id = 0; id < c->g->nodes.count; id++) {
-        if (leaf(c, id) || !c->live[id])
+        if (leaf(c, id) || c->source[id] != id || !c->live[id])
             continue;
         if (!c->first[id])
             return llfi_fail(c->diag, LLF_E_PLAN, "node %u is in no kernel", id);
@@ -161,7 +160,8 @@ static llf_status prepare(check *c, llfi_arena *arena)
     c->outside = llfi_arena_alloc(arena, n);
     c->live = llfi_arena_alloc(arena, n);
     c->output = llfi_arena_alloc(arena, n);
-    if (!c->inside || !c->first || !c->stored || !c->outside || !c->live || !c->output)
+    c->source = llfi_sources_make(c->g, arena);
+    if (!c->inside || !c->first || !c->stored || !c->outside || !c->live || !c->output || !c->source)
         return llfi_nomem(c->diag);
     for (size_t i = 0; i < c->g->outputs.count; i++) {
         if (leaf(c, c->g->outputs.at[i]) || c->output[c->g->outputs.at[i]])

@@ -34,6 +34,16 @@ llfi_dim llfi_dim_quotient(llfi_dims *, llfi_dim a, llfi_dim b);
 llfi_dim llfi_dim_min(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_max(llfi_dims *, llfi_dim, llfi_dim);
 
+/* For signed arithmetic on extents: a - b = *pos - *neg, in which no monomial stands on both sides and no
+ * coefficient is negative. Equal differences give equal ids. False: out of memory or too large. */
+bool llfi_dim_diff(llfi_dims *, llfi_dim a, llfi_dim b, llfi_dim *pos, llfi_dim *neg);
+/* a = *q * s + *r, term by term: what s provably divides goes to q, constant factors by whole multiples. `a`
+ * without negative coefficients. Always possible (q may be 0); false: out of memory or too large. */
+bool llfi_dim_divide(llfi_dims *, llfi_dim a, llfi_dim s, llfi_dim *q, llfi_dim *r);
+/* A guess for a / s where s is a sum: term `i` of a over the first term of s; the caller checks it. False: a
+ * has no such term. *q LLFI_DIM_NONE: no quotient. */
+bool llfi_dim_guess(llfi_dims *, llfi_dim a, uint32_t i, llfi_dim s, llfi_dim *q);
+
 bool llfi_dim_is_const(const llfi_dims *, llfi_dim, int64_t *value);
 /* True and *symbol when the dim is exactly one symbol. */
 bool llfi_dim_is_symbol(const llfi_dims *, llfi_dim, uint32_t *symbol);

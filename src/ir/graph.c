@@ -352,3 +352,20 @@ uint32_t llf_graph_outputs(const llf_graph *g)
 {
     return g ? (uint32_t)g->outputs.count : 0;
 }
+
+llf_id llfi_source(const llf_graph *g, llf_id id)
+{
+    while (llfi_ops[llfi_node_at(g, id)->op].cls == LLFI_CLASS_VIEW)
+        id = llfi_node_at(g, id)->arg[0];
+    return id;
+}
+
+llf_id *llfi_sources_make(const llf_graph *g, llfi_arena *arena)
+{
+    llf_id *source = llfi_arena_alloc(arena, (g->nodes.count + 1) * sizeof *source);
+    for (llf_id i = 0; source && i < g->nodes.count; i++) {
+        const llfi_node *n = llfi_node_at(g, i);
+        source[i] = llfi_ops[n->op].cls == LLFI_CLASS_VIEW ? source[n->arg[0]] : i;
+    }
+    return source;
+}

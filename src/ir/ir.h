@@ -204,6 +204,9 @@ void llfi_type_print(const llf_graph *, uint32_t type, llfi_str *); /* "f32[N, 4
 /* Hash of structure (ops, types, attributes, operands, outputs), not of value names, places, or where
  * literals stand among the nodes: a printed and parsed graph has the same hash. 0: out of memory. */
 uint64_t llfi_graph_hash(const llf_graph *);
+/* The node whose elements a value has: the first behind it that is no VIEW; itself when it is none. */
+llf_id llfi_source(const llf_graph *, llf_id);
+llf_id *llfi_sources_make(const llf_graph *, llfi_arena *); /* of every node; NULL: out of memory */
 
 /* infer.c: the result type of an op from its operands' types; the message names the op, the axis, the sizes.
  * Elementwise ops broadcast as numpy does. Of two extents that only run time can compare, a constant is the

@@ -7,26 +7,13 @@
 
 /* ---- schedules and distinct kernels */
 
-/* The schedule is made in scratch, where its demand list is too, and what it keeps is copied. */
-static llf_status schedule_kernel(llf_program *p, uint32_t k, llfi_arena *scratch, uint64_t *hash)
+/* The schedule and its demand list stay with the program: workers lower from them. */
+static llf_status schedule_kernel(llf_program *p, uint32_t k, uint64_t *hash)
 {
     const llfi_kernel *kernel = &p->plan.kernel[k];
     llfi_schedule *s = &p->kernel[k].schedule;
-    llfi_demands demands;
-    LLF_TRY(llfi_schedule_make(&p->cx, p->graph, &p->plan, k, &p->target, scratch, s));
-    llfi_arg *arg = llfi_arena_alloc(&p->arena, s->args * sizeof *arg);
-    if (!arg)
-        return llfi_nomem(&p->cx.diag);
-    if (s->args)
-        memcpy(arg, s->arg, s->args * sizeof *arg);
-    s->arg = arg;
-    llf_status status = llfi_demands_make(p->graph, kernel, scratch, &demands);
-    if (status == LLF_E_NOMEM)
-        return llfi_nomem(&p->cx.diag);
-    if (status != LLF_OK)
-        return llfi_fail(&p->cx.diag, status, "kernel %u has no demand list", k);
-    *hash = llfi_kernel_hash(p->graph, &demands, kernel, s, &p->target);
-    llfi_arena_reset(scratch);
+    LLF_TRY(llfi_schedule_make(&p->cx, p->graph, &p->plan, k, &p->target, &p->arena, s));
+    *hash = llfi_kernel_hash(p->graph, s->demands, kernel, s, &p->target);
     return LLF_OK;
 }
 
@@ -49,7 +36,7 @@ static llf_status find_module(llf_program *p, llfi_map *map, uint32_t k, uint64_
     return LLF_OK;
 }
 
-static llf_status schedule_all(llf_program *p, llfi_arena *scratch)
+static llf_status schedule_all(llf_program *p)
 {
     uint32_t kernels = p->plan.kernels;
     p->kernel = llfi_arena_alloc(&p->arena, kernels * sizeof *p->kernel);
@@ -60,7 +47,7 @@ static llf_status schedule_all(llf_program *p, llfi_arena *scratch)
     llf_status status = LLF_OK;
     for (uint32_t k = 0; k < kernels && status == LLF_OK; k++) {
         uint64_t hash = 0;
-        status = schedule_kernel(p, k, scratch, &hash);
+        status = schedule_kernel(p, k, &hash);
         if (status == LLF_OK)
             status = find_module(p, &map, k, hash);
     }
@@ -192,7 +179,7 @@ static llf_status pipeline(llf_program *p, const llf_graph *g, const llf_options
         return llfi_nomem(&p->cx.diag);
     LLF_TRY(run_passes(p, o));
     double planned = llfi_now_ms();
-    LLF_TRY(schedule_all(p, scratch));
+    LLF_TRY(schedule_all(p));
     p->phase.plan_ms += llfi_now_ms() - planned;
     log_schedules(p);
     LLF_TRY(llfi_buffers_describe(p, scratch));

@@ -6,120 +6,163 @@
 
 #define NOT_YET UINT32_MAX
 
-enum { MAP_IDENTITY, MAP_SCALAR, MAPS }; /* of llfi_demands.map */
-
-/* A node of the kernel, or one just outside that it reads. */
+/* A node under a map: of the kernel, or one just outside that it reads. */
 typedef struct {
     llf_id node;
-    bool leaf, seen;
-    uint8_t next; /* operand to visit next */
+    uint32_t map;
+    bool leaf, uniform;
+    uint8_t next;            /* operand to visit next */
+    uint32_t arg[LLFI_ARGS]; /* locals */
     uint32_t demand;
 } local;
 
 typedef struct {
-    const llf_graph *g;
+    llf_graph *g;
     const llfi_kernel *kernel;
-    llfi_arena *arena;
-    local *at;
-    uint32_t count, leaves, space_rank;
-    llfi_map index;  /* node -> local */
-    uint32_t *order; /* computed locals, operands first */
-    uint32_t *leaf;  /* leaf locals in order of first use */
-    uint32_t orders, leafs;
+    const llf_allocator *mem;
+    llfi_maps maps;
+    LLFI_VEC(local) at;
+    llfi_map index;         /* (node, map) -> local */
+    llfi_map member, outer; /* node -> itself: of the kernel; leaves met */
+    uint32_t leaves;        /* distinct nodes */
+    uint32_t none;          /* the map without axes */
+    bool points;            /* the space has axes of an extent other than 1 */
+    uint32_t rank;
+    LLFI_VEC(uint32_t) order; /* computed locals, operands first */
+    LLFI_VEC(uint32_t) leaf;  /* leaf locals in order of first use */
+    LLFI_VEC(uint32_t) stack;
 } walk;
 
-static uint32_t find(const walk *w, llf_id node)
+static bool has(const llfi_map *map, llf_id node)
 {
     uint64_t hash = llfi_hash_u64(0, node);
     size_t cursor = 0;
-    for (uint32_t i; (i = llfi_map_next(&w->index, hash, &cursor)) != UINT32_MAX;)
-        if (w->at[i].node == node)
-            return i;
-    return UINT32_MAX;
+    for (uint32_t i; (i = llfi_map_next(map, hash, &cursor)) != UINT32_MAX;)
+        if (i == node)
+            return true;
+    return false;
 }
 
-static llf_status add(walk *w, llf_id node, bool leaf)
-{
-    if (!llfi_map_add(w->arena->mem, &w->index, llfi_hash_u64(0, node), w->count))
-        return LLF_E_NOMEM;
-    w->at[w->count++] = (local){.node = node, .leaf = leaf, .demand = NOT_YET};
-    w->leaves += leaf;
-    return LLF_OK;
-}
-
-/* Members first, then what they read from outside. */
-static llf_status collect(walk *w)
+static llf_status members(walk *w)
 {
     const llfi_kernel *k = w->kernel;
     for (uint32_t i = 0; i < k->members; i++) {
-        if (find(w, k->member[i]) != UINT32_MAX)
+        if (has(&w->member, k->member[i]))
             return LLF_E_INTERNAL; /* a member twice */
-        LLF_TRY(add(w, k->member[i], llfi_node_is_leaf(llfi_node_at(w->g, k->member[i]))));
-    }
-    for (uint32_t i = 0; i < k->members; i++) {
-        const llfi_node *n = llfi_node_at(w->g, k->member[i]);
-        for (uint32_t a = 0; a < n->arity; a++)
-            if (find(w, n->arg[a]) == UINT32_MAX)
-                LLF_TRY(add(w, n->arg[a], true));
+        if (!llfi_map_add(w->mem, &w->member, llfi_hash_u64(0, k->member[i]), k->member[i]))
+            return LLF_E_NOMEM;
     }
     return LLF_OK;
 }
 
-/* Post-order from one store with a stack of our own. */
-static void visit(walk *w, uint32_t root, uint32_t *stack)
+/* The local of (node, map), made when it is new. */
+static llf_status local_of(walk *w, llf_id node, uint32_t map, uint32_t *out, bool *fresh)
 {
-    uint32_t depth = 0;
-    if (w->at[root].seen)
-        return;
-    w->at[root].seen = true;
-    stack[depth++] = root;
-    while (depth) {
-        uint32_t top = stack[depth - 1];
-        local *l = &w->at[top];
-        const llfi_node *n = llfi_node_at(w->g, l->node);
-        if (l->next == n->arity) {
-            w->order[w->orders++] = top;
-            depth--;
-            continue;
-        }
-        uint32_t child = find(w, n->arg[l->next++]);
-        if (w->at[child].seen)
-            continue;
-        w->at[child].seen = true;
-        if (w->at[child].leaf)
-            w->leaf[w->leafs++] = child;
-        else
-            stack[depth++] = child;
+    uint64_t hash = llfi_hash_u64(map, node);
+    size_t cursor = 0;
+    *fresh = false;
+    while ((*out = llfi_map_next(&w->index, hash, &cursor)) != UINT32_MAX)
+        if (w->at.at[*out].node == node && w->at.at[*out].map == map)
+            return LLF_OK;
+    const llfi_node *n = llfi_node_at(w->g, node);
+    bool leaf = llfi_node_is_leaf(n) || !has(&w->member, node);
+    bool bare = w->maps.map.at[map].axes == 0;
+    bool uniform = !llfi_node_is_buffered(n) ||
+                   (w->rank > 0 && bare && (w->points || llfi_type_at(w->g, n->type).rank == 0));
+    *out = (uint32_t)w->at.count;
+    *fresh = true;
+    if (!llfi_vec_reserve(w->mem, &w->at, 1) || !llfi_map_add(w->mem, &w->index, hash, *out))
+        return LLF_E_NOMEM;
+    w->at.at[w->at.count++] = (local){.node = node,
+                                      .map = map,
+                                      .leaf = leaf,
+                                      .uniform = uniform,
+                                      .arg = {NOT_YET, NOT_YET, NOT_YET},
+                                      .demand = NOT_YET};
+    if (leaf && !has(&w->outer, node)) {
+        if (!llfi_map_add(w->mem, &w->outer, llfi_hash_u64(0, node), node))
+            return LLF_E_NOMEM;
+        w->leaves++;
     }
+    uint64_t limit = 2 * (uint64_t)w->kernel->members + w->leaves + 32;
+    return w->at.count > limit ? LLF_E_LIMIT : LLF_OK;
 }
 
-static bool is_uniform(const walk *w, llf_id node)
+/* Operand `a` of a node under `map`: the node behind its views and the map that it is wanted under. */
+static llf_status resolve(walk *w, const local *l, uint32_t a, llf_id *node, uint32_t *map)
 {
-    const llfi_node *n = llfi_node_at(w->g, node);
-    if (!llfi_node_is_buffered(n))
-        return true;
-    return w->space_rank > 0 && llfi_type_of(w->g, node).rank == 0;
+    const llf_graph *g = w->g;
+    llf_id p = llfi_node_at(g, l->node)->arg[a];
+    llfi_type out = llfi_type_of(g, l->node), in = llfi_type_of(g, p);
+    bool view = llfi_ops[llfi_node_at(g, p)->op].cls == LLFI_CLASS_VIEW;
+    *node = p;
+    *map = in.rank ? l->map : w->none;
+    if (!view && (!in.rank || llfi_type_same_dims(in, out)))
+        return LLF_OK;
+    if (in.rank > out.rank)
+        return LLF_E_INTERNAL; /* a rank-0 node that reads a larger one */
+    llfi_ix ix[LLFI_RANK];
+    llfi_index_map *from = &w->maps.map.at[l->map];
+    memcpy(ix, from->ix, from->rank * sizeof *ix);
+    bool ok = llfi_ix_broadcast(&w->maps, ix, out.rank, out.dim, in.rank, in.dim);
+    for (; ok && llfi_ops[llfi_node_at(g, p)->op].cls == LLFI_CLASS_VIEW; p = llfi_node_at(g, p)->arg[0])
+        ok = llfi_ix_view(&w->maps, g, p, ix);
+    *node = p;
+    *map = ok ? llfi_maps_add(&w->maps, llfi_type_of(g, p).rank, ix) : UINT32_MAX;
+    return w->maps.status;
+}
+
+static bool push(const llf_allocator *mem, uint32_t **at, size_t *count, size_t *cap, uint32_t value)
+{
+    if (*count == *cap && !llfi_vec_grow(mem, (void **)at, cap, *count + 1, sizeof **at))
+        return false;
+    (*at)[(*count)++] = value;
+    return true;
+}
+#define PUSH(w, v, value) push((w)->mem, &(w)->v.at, &(w)->v.count, &(w)->v.cap, value)
+
+/* Post-order from one store with a stack of our own. */
+static llf_status visit(walk *w, uint32_t root)
+{
+    if (!PUSH(w, stack, root))
+        return LLF_E_NOMEM;
+    while (w->stack.count) {
+        uint32_t top = w->stack.at[w->stack.count - 1], child, map;
+        local *l = &w->at.at[top];
+        llf_id node;
+        bool fresh;
+        if (l->next == llfi_node_at(w->g, l->node)->arity) {
+            if (!PUSH(w, order, top))
+                return LLF_E_NOMEM;
+            w->stack.count--;
+            continue;
+        }
+        uint32_t a = l->next++;
+        LLF_TRY(resolve(w, l, a, &node, &map));
+        LLF_TRY(local_of(w, node, map, &child, &fresh));
+        w->at.at[top].arg[a] = child;
+        if (fresh && !(w->at.at[child].leaf ? PUSH(w, leaf, child) : PUSH(w, stack, child)))
+            return LLF_E_NOMEM;
+    }
+    return LLF_OK;
 }
 
 /* Appends those of `from` that have the scope. */
-static llf_status append(walk *w, llfi_demands *out, const uint32_t *from, uint32_t count, uint16_t scope)
+static llf_status append(walk *w, llfi_demands *out, const uint32_t *from, size_t count, uint16_t scope)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        local *l = &w->at[from[i]];
-        bool uniform = is_uniform(w, l->node);
-        if (uniform != (scope == 0))
+    for (size_t i = 0; i < count; i++) {
+        local *l = &w->at.at[from[i]];
+        if (l->uniform != (scope == 0))
             continue;
-        if (out->count >= 2 * w->kernel->members + w->leaves + 32)
-            return LLF_E_LIMIT;
-        const llfi_node *n = llfi_node_at(w->g, l->node);
         llfi_demand *d = &out->at[out->count];
         *d = (llfi_demand){.node = l->node,
-                           .map = uniform ? MAP_SCALAR : MAP_IDENTITY,
+                           .map = l->map,
                            .scope = scope,
                            .leaf = l->leaf,
-                           .arg = {NOT_YET, NOT_YET, NOT_YET}};
-        for (uint32_t a = 0; a < n->arity && !l->leaf; a++) {
-            d->arg[a] = w->at[find(w, n->arg[a])].demand;
+                           .arg = {NOT_YET, NOT_YET, NOT_YET},
+                           .offset = LLFI_OFFSET_LINEAR};
+        for (uint32_t a = 0; a < llfi_node_at(w->g, l->node)->arity && !l->leaf; a++) {
+            d->arg[a] = w->at.at[l->arg[a]].demand;
             if (d->arg[a] == NOT_YET)
                 return LLF_E_INTERNAL; /* a rank-0 node that reads a larger one */
         }
@@ -128,47 +171,107 @@ static llf_status append(walk *w, llfi_demands *out, const uint32_t *from, uint3
     return LLF_OK;
 }
 
-static llf_status order(walk *w, llfi_demands *out)
+static llf_status order(walk *w, llfi_arena *arena, llfi_demands *out)
 {
     const llfi_kernel *k = w->kernel;
-    uint32_t *stack = llfi_arena_alloc(w->arena, (k->members + 1) * sizeof *stack);
-    w->order = llfi_arena_alloc(w->arena, (k->members + 1) * sizeof *w->order);
-    w->leaf = llfi_arena_alloc(w->arena, (w->count + 1) * sizeof *w->leaf);
-    out->at = llfi_arena_alloc(w->arena, (w->count + 1) * sizeof *out->at);
-    out->store = llfi_arena_alloc(w->arena, (k->stores + 1) * sizeof *out->store);
-    out->map = llfi_arena_alloc(w->arena, MAPS * sizeof *out->map);
-    if (!stack || !w->order || !w->leaf || !out->at || !out->store || !out->map)
+    uint32_t identity = llfi_maps_identity(&w->maps);
+    w->none = llfi_maps_add(&w->maps, 0, NULL);
+    LLF_TRY(w->maps.status);
+    uint32_t *root = llfi_arena_alloc(arena, (k->stores + 1) * sizeof *root);
+    if (!root)
         return LLF_E_NOMEM;
-    out->maps = MAPS;
-    out->map[MAP_IDENTITY].kind = LLFI_MAP_IDENTITY;
-    out->map[MAP_SCALAR].kind = LLFI_MAP_SCALAR;
+    out->store = root;
     for (uint32_t i = 0; i < k->stores; i++) {
-        uint32_t root = find(w, k->store[i]);
-        if (root == UINT32_MAX || w->at[root].leaf)
-            return LLF_E_INTERNAL; /* stores what it does not compute */
-        visit(w, root, stack);
+        bool fresh;
+        uint32_t rank = llfi_type_of(w->g, k->store[i]).rank;
+        if (!has(&w->member, k->store[i]) || (rank && rank != w->rank))
+            return LLF_E_INTERNAL; /* stores what it does not compute, or of another space */
+        LLF_TRY(local_of(w, k->store[i], rank ? identity : w->none, &root[i], &fresh));
+        if (w->at.at[root[i]].leaf)
+            return LLF_E_INTERNAL;
+        if (fresh)
+            LLF_TRY(visit(w, root[i]));
     }
-    LLF_TRY(append(w, out, w->leaf, w->leafs, 0));
-    LLF_TRY(append(w, out, w->order, w->orders, 0));
+    out->at = llfi_arena_alloc(arena, (w->at.count + 1) * sizeof *out->at);
+    if (!out->at)
+        return LLF_E_NOMEM;
+    LLF_TRY(append(w, out, w->leaf.at, w->leaf.count, 0));
+    LLF_TRY(append(w, out, w->order.at, w->order.count, 0));
     out->uniform = out->count;
-    LLF_TRY(append(w, out, w->leaf, w->leafs, 1));
-    LLF_TRY(append(w, out, w->order, w->orders, 1));
+    LLF_TRY(append(w, out, w->leaf.at, w->leaf.count, 1));
+    LLF_TRY(append(w, out, w->order.at, w->order.count, 1));
     for (uint32_t i = 0; i < k->stores; i++)
-        out->store[i] = w->at[find(w, k->store[i])].demand;
-    return LLF_OK;
+        out->store[i] = w->at.at[root[i]].demand;
+    return llfi_access_make(w->g, k, &w->maps, arena, out);
 }
 
-llf_status llfi_demands_make(const llf_graph *g, const llfi_kernel *kernel, llfi_arena *arena,
-                             llfi_demands *out)
+llf_status llfi_demands_make(llf_graph *g, const llfi_kernel *kernel, llfi_arena *arena, llfi_demands *out)
 {
     *out = (llfi_demands){0};
-    walk w = {.g = g, .kernel = kernel, .arena = arena, .space_rank = llfi_type_at(g, kernel->space).rank};
-    w.at = llfi_arena_alloc(arena, ((size_t)kernel->members * (1 + LLFI_ARGS) + 1) * sizeof *w.at);
-    llf_status status = w.at ? collect(&w) : LLF_E_NOMEM;
+    llfi_type space = llfi_type_at(g, kernel->space);
+    llfi_dim extent[LLFI_RANK] = {0};
+    if (space.rank)
+        memcpy(extent, space.dim, space.rank * sizeof *extent);
+    walk w = {.g = g, .kernel = kernel, .mem = arena->mem, .rank = space.rank};
+    llf_status status = llfi_maps_init(&w.maps, w.mem, g->dims, space.rank, extent);
+    for (uint32_t i = 0; i < space.rank; i++)
+        w.points = w.points || extent[i] != w.maps.one;
     if (status == LLF_OK)
-        status = order(&w, out);
-    llfi_map_free(arena->mem, &w.index);
+        status = members(&w);
+    if (status == LLF_OK)
+        status = order(&w, arena, out);
+    llfi_maps_free(&w.maps);
+    llfi_vec_free(w.mem, &w.at);
+    llfi_vec_free(w.mem, &w.order);
+    llfi_vec_free(w.mem, &w.leaf);
+    llfi_vec_free(w.mem, &w.stack);
+    llfi_map_free(w.mem, &w.index);
+    llfi_map_free(w.mem, &w.member);
+    llfi_map_free(w.mem, &w.outer);
     return status;
+}
+
+/* ---- hash */
+
+/* A constant is in the code; another extent is an argument, known by its place alone. */
+static uint64_t hash_dim(const llf_graph *g, const llfi_demands *list, uint64_t h, llfi_dim d)
+{
+    int64_t value;
+    if (llfi_dim_is_const(g->dims, d, &value))
+        return llfi_hash_u64(llfi_hash_u64(h, 0), (uint64_t)value);
+    uint32_t i = 0;
+    while (i < list->dims && list->dim[i] != d)
+        i++;
+    return llfi_hash_u64(llfi_hash_u64(h, 1), i);
+}
+
+/* The expressions and axes; nothing of them where every offset is the linear index. */
+static uint64_t hash_access(const llf_graph *g, const llfi_demands *list, uint64_t h)
+{
+    const llfi_space *s = &list->space;
+    if (list->forms == 0)
+        return h;
+    h = llfi_hash_u64(llfi_hash_u64(h, s->axes), s->used | (uint64_t)s->narrow << 32);
+    for (uint32_t i = 0; i < s->axes; i++)
+        h = hash_dim(g, list, h, s->extent[i]);
+    for (uint32_t i = 0; i < LLFI_RANK; i++)
+        h = llfi_hash_u64(h, (uint64_t)s->of[i]);
+    for (uint32_t i = 0; i < list->atoms; i++) {
+        const llfi_atom *a = &list->atom[i];
+        h = llfi_hash_u64(llfi_hash_u64(h, a->kind), a->arg);
+        if (a->kind != LLFI_ATOM_AXIS)
+            h = hash_dim(g, list, h, a->by);
+    }
+    for (uint32_t i = 0; i < list->forms; i++) {
+        const llfi_ix_form *f = &list->form[i];
+        h = hash_dim(g, list, hash_dim(g, list, llfi_hash_u64(h, f->terms), f->constant.pos),
+                     f->constant.neg);
+        for (uint32_t k = 0; k < f->terms; k++) {
+            const llfi_ix_term *t = &list->term[f->first + k];
+            h = hash_dim(g, list, hash_dim(g, list, llfi_hash_u64(h, t->atom), t->coef.pos), t->coef.neg);
+        }
+    }
+    return h;
 }
 
 uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const llfi_kernel *kernel)
@@ -185,10 +288,14 @@ uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const l
                                                  : BUFFER;
         h = llfi_hash_u64(h, kind);
         h = llfi_hash_u64(h, llfi_dtype_of(g, d->node));
-        h = llfi_hash_u64(h, list->map[d->map].kind);
+        h = llfi_hash_u64(h, d->scope == 0);
         h = llfi_hash_u64(h, d->scope);
         if (kind == LITERAL)
             h = llfi_hash_u64(h, n->attr);
+        if (kind == BUFFER && d->offset != LLFI_OFFSET_LINEAR)
+            h = llfi_hash_u64(h, d->offset);
+        if (kind == BUFFER && d->same != i) /* one argument for both */
+            h = llfi_hash_u64(h, d->same);
         if (kind != COMPUTED)
             continue;
         h = llfi_hash_u64(h, n->op);
@@ -196,6 +303,7 @@ uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const l
         for (uint32_t a = 0; a < n->arity; a++)
             h = llfi_hash_u64(h, d->arg[a]);
     }
+    h = hash_access(g, list, h);
     h = llfi_hash_u64(h, kernel->stores);
     for (uint32_t i = 0; i < kernel->stores; i++)
         h = llfi_hash_u64(h, list->store[i]);

@@ -1,41 +1,69 @@
 /* demand.h: kernel -> demand list: the distinct (node, index map) pairs in emission order. Built by a
- * worklist before LLVM is touched; read by legality, cost, explain and lowering. */
+ * worklist before LLVM is touched; read by legality, cost, explain and lowering. Views are no demands: their
+ * operands are demanded under composed maps. */
 #ifndef LLFI_DEMAND_H
 #define LLFI_DEMAND_H
 
 #include "fuse/plan.h"
+#include "lower/map.h"
 
 #define LLFI_ARGS 3
 
-/* Index maps, interned per list: site axes -> node axes. */
-typedef enum {
-    LLFI_MAP_IDENTITY, /* node axis i is site axis i */
-    LLFI_MAP_SCALAR    /* the node has rank 0: no axes */
-} llfi_map_kind;
-typedef struct {
-    llfi_map_kind kind;
-} llfi_index_map;
+/* Where a leaf's element lies: the linear index of the point, or an expression. */
+#define LLFI_OFFSET_LINEAR UINT32_MAX
 
 typedef struct {
     llf_id node;
-    uint32_t map;   /* index into maps */
+    uint32_t map;   /* equal for the same index map */
     uint16_t scope; /* 0: the same for the whole kernel; 1: per point */
     uint16_t leaf;  /* 1: loaded (input or stored elsewhere), literal or scalar argument; not computed here */
     uint32_t arg[LLFI_ARGS]; /* earlier demands */
+    llfi_ix offset;          /* leaf in memory: its element, an expression of the list's */
+    uint32_t same;           /* leaf in memory: the first demand of the same buffer */
 } llfi_demand;
 
+/* The iteration space as loops: site axes that every offset takes as one are one axis. */
 typedef struct {
+    uint32_t axes; /* at least 1 */
+    llfi_dim extent[LLFI_RANK];
+    int8_t of[LLFI_RANK]; /* by site axis: the axis that it is the value of, or -1: it is never needed */
+    uint32_t used;        /* bit k: some offset needs axis k */
+    bool narrow;          /* every index, offset and quotient is provably below 2^31 */
+} llfi_space;
+
+typedef struct llfi_demands {
     llfi_demand *at;         /* scope 0 first, then scope 1; within a scope operands before users */
     uint32_t count, uniform; /* `uniform`: how many are of scope 0 */
-    llfi_index_map *map;
-    uint32_t maps;
-    uint32_t *store; /* demand of each kernel->store, in that order */
+    uint32_t *store;         /* demand of each kernel->store, in that order */
+    llfi_space space;
+    /* expressions that offsets need, in order of need: atoms refer to earlier forms, forms to earlier atoms
+     */
+    const llfi_ix_form *form;
+    const llfi_ix_term *term;
+    const llfi_atom *atom;
+    uint32_t forms, atoms;
+    /* extents that are no constants and that axes or expressions need, in order of first use */
+    llfi_dim *dim;
+    uint32_t dims;
 } llfi_demands;
 
 /* E_LIMIT when the list would exceed 2 x members + leaves + 32. */
-llf_status llfi_demands_make(const llf_graph *, const llfi_kernel *, llfi_arena *, llfi_demands *);
-/* Content hash: ops, dtypes, structure, literals' bits, maps; not names, not node ids. Equal kernels are
+llf_status llfi_demands_make(llf_graph *, const llfi_kernel *, llfi_arena *, llfi_demands *);
+/* Content hash: ops, dtypes, structure, literals' bits, offsets; not names, not node ids. Equal kernels are
  * equal. */
 uint64_t llfi_demands_hash(const llf_graph *, const llfi_demands *, const llfi_kernel *);
+
+/* How a leaf's `width` elements along the innermost axis lie. */
+typedef enum {
+    LLFI_ACCESS_VECTOR, /* side by side */
+    LLFI_ACCESS_SPLAT,  /* all the same */
+    LLFI_ACCESS_LANES   /* anything else: one by one */
+} llfi_access;
+/* `aligned`: VECTOR also promises that the first is a multiple of width, given that every extent of `dim`
+ * that `multiple` (NULL: not wanted; else as many flags as dims, only set here) names is one. */
+llfi_access llfi_access_of(const llf_graph *, const llfi_demands *, uint32_t demand, uint32_t width,
+                           bool aligned, bool *multiple);
+/* access.c: offsets, axes and extents of a list whose demands are there; `map` are those of the demands. */
+llf_status llfi_access_make(llf_graph *, const llfi_kernel *, llfi_maps *, llfi_arena *, llfi_demands *);
 
 #endif

@@ -26,11 +26,10 @@ static void emit_begin(llfi_emit *e, const llf_graph *g, const llfi_target *targ
 static llf_status emit(llfi_site *s)
 {
     const llfi_skeleton *skeleton = s->schedule->skeleton;
-    llf_status status = llfi_demands_make(s->g, s->kernel, s->arena, &s->demands);
-    if (status == LLF_E_NOMEM)
-        return llfi_nomem(s->emit.diag);
-    if (status != LLF_OK)
-        return llfi_fail(s->emit.diag, status, "kernel %s has no demand list", s->name);
+    if (!s->schedule->demands)
+        return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "kernel %s has no demand list", s->name);
+    s->demands = *s->schedule->demands;
+    LLF_TRY(llfi_index_begin(s));
     s->val = llfi_arena_alloc(s->arena, (s->demands.count + 1) * sizeof *s->val);
     s->arg = llfi_arena_alloc(s->arena, (s->schedule->args + 1) * sizeof *s->arg);
     if (!s->val || !s->arg)

@@ -15,10 +15,13 @@
 #include <llvm-c/Core.h>
 
 /* The points one thread asks for at once: `width` consecutive ones, from element `first` of the flattened
- * iteration space on. A load or store of a tile assumes the alignment of its elements only. */
+ * iteration space on, in one row of its innermost axis. */
 typedef struct {
     uint32_t width;
-    LLVMValueRef first; /* i64; NULL where every leaf is bound and nothing is stored */
+    LLVMValueRef first;       /* i64; NULL where every leaf is bound and nothing is stored */
+    const LLVMValueRef *axis; /* of the first point, by axis of the demands' space, of llfi_index_type; where
+                                 every offset is linear nobody looks */
+    bool aligned; /* guarded at run time: vectors lie at multiples of their size, 16 bytes at most */
 } llfi_tile;
 
 /* What an op emitter sees. */
@@ -86,9 +89,10 @@ typedef struct llfi_site {
     llfi_demands demands;
     LLVMValueRef *val; /* by demand, in register form; scope 0: width 1; NULL: not yet made */
     LLVMValueRef function;
-    LLVMValueRef *arg;     /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar */
-    LLVMValueRef range[2]; /* host: first iteration of this call and one past its last, i64 */
-    const char *name;      /* of the kernel function */
+    LLVMValueRef *arg;        /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar */
+    LLVMValueRef range[2];    /* host: first iteration of this call and one past its last, i64 */
+    const char *name;         /* of the kernel function */
+    struct llfi_index *index; /* index.c: what is known of offsets in this block */
     llfi_arena *arena;
 } llfi_site;
 
@@ -99,6 +103,15 @@ llf_status llfi_lower(llfi_site *, const llfi_tile *, uint32_t from, uint32_t to
 llf_status llfi_store(llfi_site *, const llfi_tile *, uint32_t demand);
 /* Address of a node's buffer among the kernel's arguments; NULL: it has none. */
 LLVMValueRef llfi_site_buffer(const llfi_site *, llf_id node);
+/* Elements of a leaf in memory, in memory form at tile->width. NULL: failed. */
+LLVMValueRef llfi_site_load(llfi_site *, uint32_t demand, const llfi_tile *);
+/* index.c: type of indices; the value of an extent; a leaf's element at lane `lane` of a tile (NULL: scope
+ * 0). NULL: failed. */
+LLVMTypeRef llfi_index_type(const llfi_site *);
+LLVMValueRef llfi_index_dim(llfi_site *, llfi_dim);
+LLVMValueRef llfi_index_offset(llfi_site *, uint32_t demand, const llfi_tile *, uint32_t lane);
+llf_status llfi_index_begin(llfi_site *);
+void llfi_index_forget(llfi_site *); /* values of a block that is left behind */
 /* Forgets scope 1 values, to lower the same demands again for another tile (the tail). */
 void llfi_site_forget(llfi_site *);
 /* "llf_poi_fused_mul_add_sigmoid_1a2b3c4d" */

@@ -2,13 +2,10 @@
  */
 #include "lower/pointwise.h"
 
-static bool same_shape(const llf_graph *g, llf_id node, llfi_type space, llfi_why *why)
+static bool has_space(const llf_graph *g, llf_id node, llfi_type space)
 {
     llfi_type t = llfi_type_of(g, node);
-    if (t.rank == 0 || llfi_type_same_dims(t, space))
-        return true;
-    snprintf(why->text, sizeof why->text, "node %u has another shape than the kernel", node);
-    return false;
+    return t.rank == 0 || llfi_type_same_dims(t, space);
 }
 
 bool llfi_pointwise_match(const llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_why *why)
@@ -16,17 +13,17 @@ bool llfi_pointwise_match(const llf_graph *g, const llfi_kernel *k, const llfi_t
     (void)target;
     llfi_type space = llfi_type_at(g, k->space);
     for (uint32_t i = 0; i < k->members; i++) {
-        const llfi_node *n = llfi_node_at(g, k->member[i]);
-        if (llfi_ops[n->op].cls == LLFI_CLASS_COMPOSITE) {
-            snprintf(why->text, sizeof why->text, "%s is not elementwise", llfi_ops[n->op].name);
+        const llfi_op_info *op = &llfi_ops[llfi_node_at(g, k->member[i])->op];
+        if (op->cls == LLFI_CLASS_COMPOSITE || op->cls == LLFI_CLASS_VIEW) {
+            snprintf(why->text, sizeof why->text, "%s is not elementwise", op->name);
             return false;
         }
-        if (!same_shape(g, k->member[i], space, why))
-            return false;
-        for (uint32_t a = 0; a < n->arity; a++)
-            if (!same_shape(g, n->arg[a], space, why))
-                return false;
     }
+    for (uint32_t i = 0; i < k->stores; i++)
+        if (!has_space(g, k->store[i], space)) {
+            snprintf(why->text, sizeof why->text, "node %u has another shape than the kernel", k->store[i]);
+            return false;
+        }
     if (!k->stores)
         snprintf(why->text, sizeof why->text, "the kernel stores nothing");
     return k->stores > 0;
@@ -51,7 +48,7 @@ static void add_arguments(llfi_schedule *s, const llf_graph *g, const llfi_kerne
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const llfi_node *n = llfi_node_at(g, list->at[i].node);
-        if (list->at[i].leaf && llfi_node_is_buffered(n))
+        if (list->at[i].leaf && list->at[i].same == i && llfi_node_is_buffered(n))
             add_buffer(s, g, list->at[i].node, false, list->at[i].scope == 1, sums);
     }
     for (uint32_t i = 0; i < k->stores; i++) {
@@ -68,15 +65,41 @@ static void add_arguments(llfi_schedule *s, const llf_graph *g, const llfi_kerne
     }
     for (uint32_t i = 0; i < values; i++)
         s->arg[s->args++] = (llfi_arg){.kind = LLFI_ARG_DIM, .dtype = LLF_I64, .ref = i};
+    for (uint32_t i = 0; i < list->dims; i++)
+        s->arg[s->args++] =
+            (llfi_arg){.kind = LLFI_ARG_STRIDE, .dtype = LLF_I64, .ref = s->dims - list->dims + i};
+}
+
+/* The number of elements; the innermost extent where there are several; what the list's expressions want. */
+static llf_status add_dims(llf_graph *g, const llfi_kernel *k, const llfi_demands *list, llfi_arena *arena,
+                           llfi_schedule *s)
+{
+    s->dim = llfi_arena_alloc(arena, ((size_t)list->dims + 2) * sizeof *s->dim);
+    if (!s->dim)
+        return LLF_E_NOMEM;
+    s->dim[s->dims++] = llfi_numel(g, k->space);
+    if (list->space.axes > 1) {
+        s->inner = s->dims;
+        s->dim[s->dims++] = list->space.extent[list->space.axes - 1];
+    }
+    for (uint32_t i = 0; i < list->dims; i++)
+        s->dim[s->dims++] = list->dim[i];
+    return s->dim[0] != LLFI_DIM_NONE ? LLF_OK : llfi_dims_nomem(g->dims) ? LLF_E_NOMEM : LLF_E_LIMIT;
 }
 
 llf_status llfi_pointwise_plan(llf_graph *g, const llfi_kernel *k, const llfi_target *target, uint32_t values,
                                llfi_arena *arena, llfi_schedule *s, llfi_pointwise_sums *sums)
 {
-    llfi_demands list;
+    llfi_demands *made = llfi_arena_alloc(arena, sizeof *made);
     *sums = (llfi_pointwise_sums){0};
-    LLF_TRY(llfi_demands_make(g, k, arena, &list));
-    s->arg = llfi_arena_alloc(arena, ((size_t)list.count + k->stores + values + 1) * sizeof *s->arg);
+    if (!made)
+        return LLF_E_NOMEM;
+    LLF_TRY(llfi_demands_make(g, k, arena, made));
+    const llfi_demands list = *made;
+    s->demands = made;
+    LLF_TRY(add_dims(g, k, &list, arena, s));
+    s->arg =
+        llfi_arena_alloc(arena, ((size_t)list.count + k->stores + values + list.dims + 1) * sizeof *s->arg);
     if (!s->arg)
         return LLF_E_NOMEM;
     add_arguments(s, g, k, &list, values, sums);
@@ -90,9 +113,56 @@ llf_status llfi_pointwise_plan(llf_graph *g, const llfi_kernel *k, const llfi_ta
         sums->values4 += llfi_dtypes[dtype].bytes < 8 && dtype != LLF_BOOL;
     }
     s->cost = sums->cost;
-    s->dims = 1;
-    s->dim[0] = llfi_numel(g, k->space);
-    return s->dim[0] == LLFI_DIM_NONE ? LLF_E_LIMIT : LLF_OK;
+    return LLF_OK;
+}
+
+llf_status llfi_pointwise_vectors(const llf_graph *g, const llfi_demands *list, llfi_arena *arena,
+                                  llfi_schedule *s)
+{
+    bool *multiple = llfi_arena_alloc(arena, (size_t)list->dims + 1);
+    s->multiple = llfi_arena_alloc(arena, ((size_t)list->dims + 1) * sizeof *s->multiple);
+    if (!multiple || !s->multiple)
+        return LLF_E_NOMEM;
+    for (uint32_t a = 0; list->forms && a < s->args; a++)
+        s->arg[a].vector = s->arg[a].vector && s->arg[a].written;
+    for (uint32_t i = list->uniform, a; list->forms && i < list->count; i++) {
+        const llfi_node *n = llfi_node_at(g, list->at[i].node);
+        if (!list->at[i].leaf || !llfi_node_is_buffered(n) ||
+            llfi_access_of(g, list, i, s->width, true, multiple) != LLFI_ACCESS_VECTOR)
+            continue;
+        for (a = 0; s->arg[a].kind != LLFI_ARG_BUFFER || s->arg[a].ref != list->at[i].node;)
+            a++;
+        s->arg[a].vector = true;
+    }
+    for (uint32_t i = 0; i < list->dims; i++)
+        if (multiple[i])
+            s->multiple[s->multiples++] = s->dims - list->dims + i;
+    return LLF_OK;
+}
+
+void llfi_pointwise_axes(llfi_site *s, LLVMValueRef linear, LLVMValueRef *axis)
+{
+    LLVMBuilderRef b = s->emit.b;
+    const llfi_space *space = &s->demands.space;
+    for (uint32_t k = 0; k < LLFI_RANK; k++)
+        axis[k] = NULL;
+    if (s->demands.forms == 0)
+        return;
+    LLVMValueRef rest = space->narrow ? LLVMBuildTrunc(b, linear, s->emit.i32, "") : linear;
+    for (uint32_t k = space->axes; k-- > 0;) {
+        axis[k] = rest;
+        if (k == 0 || (space->used & ((1u << k) - 1) & ~0u) == 0) {
+            if (k) { /* nobody asks for the axes before it */
+                LLVMValueRef extent = llfi_index_dim(s, space->extent[k]);
+                axis[k] = space->used >> k & 1 ? LLVMBuildURem(b, rest, extent, "") : rest;
+            }
+            return;
+        }
+        LLVMValueRef extent = llfi_index_dim(s, space->extent[k]);
+        LLVMValueRef quotient = LLVMBuildUDiv(b, rest, extent, "");
+        axis[k] = LLVMBuildSub(b, rest, LLVMBuildMul(b, quotient, extent, ""), "");
+        rest = quotient;
+    }
 }
 
 LLVMValueRef llfi_pointwise_dim(const llfi_site *s, uint32_t index)

@@ -27,6 +27,11 @@ llf_status llfi_pointwise_body(llfi_site *, const llfi_tile *);
 /* Stores the values of scope 0 that the kernel owes. */
 llf_status llfi_pointwise_uniform(llfi_site *);
 
+/* Fills the axes of a tile whose first point has this index (i64); nothing where every offset is linear. */
+void llfi_pointwise_axes(llfi_site *, LLVMValueRef linear, LLVMValueRef *axis);
+/* After the width: which buffers are accessed by aligned vectors, and what that asks of extents. */
+llf_status llfi_pointwise_vectors(const llf_graph *, const llfi_demands *, llfi_arena *, llfi_schedule *);
+
 /* pointwise_tile.c, for GPUs: one thread's schedule->width elements from element `first` on, accessed as
  * aligned vectors, computed schedule->slice lanes at a time. `whole` NULL: always; else an i1, and where it
  * is false the thread owns element `first` alone. Ends the function. */

@@ -32,9 +32,31 @@ static LLVMBasicBlockRef block(llfi_site *s)
     return LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
 }
 
+/* A piece of a row: points that differ in the innermost axis alone. */
+typedef struct {
+    LLVMValueRef first; /* linear index */
+    LLVMValueRef axis[LLFI_RANK];
+} row;
+
+/* The point `i` of a row, or of the whole space when there is one axis. */
+static void place(llfi_site *s, const row *r, LLVMValueRef i, LLVMValueRef *linear, LLVMValueRef *axis)
+{
+    LLVMBuilderRef b = s->emit.b;
+    *linear = i;
+    if (!r) {
+        llfi_pointwise_axes(s, i, axis);
+        return;
+    }
+    *linear = LLVMBuildAdd(b, r->first, i, "");
+    memcpy(axis, r->axis, sizeof r->axis);
+    uint32_t inner = s->demands.space.axes - 1;
+    LLVMValueRef step = s->demands.space.narrow ? LLVMBuildTrunc(b, i, s->emit.i32, "") : i;
+    axis[inner] = LLVMBuildAdd(b, axis[inner], step, "");
+}
+
 /* do { body at i; i += width } while (i < end), entered from the current block; ends positioned in `after`.
  */
-static llf_status loop(llfi_site *s, uint32_t width, LLVMValueRef begin, LLVMValueRef end,
+static llf_status loop(llfi_site *s, const row *r, uint32_t width, LLVMValueRef begin, LLVMValueRef end,
                        LLVMBasicBlockRef after)
 {
     LLVMBuilderRef b = s->emit.b;
@@ -42,7 +64,9 @@ static llf_status loop(llfi_site *s, uint32_t width, LLVMValueRef begin, LLVMVal
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), head, after);
     LLVMPositionBuilderAtEnd(b, head);
     LLVMValueRef i = LLVMBuildPhi(b, s->emit.i64, "");
-    LLF_TRY(llfi_pointwise_body(s, &(llfi_tile){.width = width, .first = i}));
+    LLVMValueRef axis[LLFI_RANK], first;
+    place(s, r, i, &first, axis);
+    LLF_TRY(llfi_pointwise_body(s, &(llfi_tile){.width = width, .first = first, .axis = axis}));
     LLVMValueRef next = LLVMBuildAdd(b, i, LLVMConstInt(s->emit.i64, width, 0), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
     llfi_emit_keep_loop(&s->emit,
@@ -68,23 +92,56 @@ static llf_status uniform(llfi_site *s, LLVMValueRef begin, LLVMValueRef *end)
     return s->emit.status;
 }
 
-static llf_status emit(llfi_site *s)
+/* Vectors, then single elements. */
+static llf_status piece(llfi_site *s, const row *r, LLVMValueRef begin, LLVMValueRef end,
+                        LLVMBasicBlockRef done)
 {
     LLVMBuilderRef b = s->emit.b;
-    LLVMValueRef begin = s->range[0], end = s->range[1];
     uint32_t width = s->schedule->width;
-    if (s->schedule->uniform_store)
-        LLF_TRY(uniform(s, begin, &end));
-    LLVMBasicBlockRef done = block(s);
     if (width > 1) {
         LLVMValueRef count = LLVMBuildSub(b, end, begin, "");
         LLVMValueRef whole = LLVMBuildAnd(b, count, LLVMConstInt(s->emit.i64, ~(uint64_t)(width - 1), 0), "");
         LLVMValueRef middle = LLVMBuildAdd(b, begin, whole, "");
-        LLF_TRY(loop(s, width, begin, middle, block(s)));
+        LLF_TRY(loop(s, r, width, begin, middle, block(s)));
         begin = middle;
     }
-    LLF_TRY(loop(s, 1, begin, end, done));
-    LLVMBuildRetVoid(b);
+    return loop(s, r, 1, begin, end, done);
+}
+
+/* Row by row: [begin, end) may start and end inside rows. */
+static llf_status rows(llfi_site *s, LLVMValueRef begin, LLVMValueRef end, LLVMBasicBlockRef done)
+{
+    LLVMBuilderRef b = s->emit.b;
+    const llfi_space *space = &s->demands.space;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = block(s), next = block(s);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), head, done);
+    LLVMPositionBuilderAtEnd(b, head);
+    row r = {.first = LLVMBuildPhi(b, s->emit.i64, "")};
+    llfi_pointwise_axes(s, r.first, r.axis);
+    LLVMValueRef extent = llfi_index_dim(s, space->extent[space->axes - 1]);
+    LLVMValueRef room = LLVMBuildSub(b, extent, r.axis[space->axes - 1], "");
+    if (space->narrow)
+        room = LLVMBuildZExt(b, room, s->emit.i64, "");
+    LLVMValueRef left = LLVMBuildSub(b, end, r.first, "");
+    LLVMValueRef count = llfi_emit_call(&s->emit, "llvm.smin", s->emit.i64, (LLVMValueRef[]){room, left}, 2);
+    if (!count)
+        return s->emit.status;
+    LLF_TRY(piece(s, &r, LLVMConstInt(s->emit.i64, 0, 0), count, next));
+    LLVMValueRef after = LLVMBuildAdd(b, r.first, count, "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, after, end, ""), head, done);
+    LLVMAddIncoming(r.first, (LLVMValueRef[]){begin, after}, (LLVMBasicBlockRef[]){before, next}, 2);
+    LLVMPositionBuilderAtEnd(b, done);
+    return LLF_OK;
+}
+
+static llf_status emit(llfi_site *s)
+{
+    LLVMValueRef begin = s->range[0], end = s->range[1];
+    if (s->schedule->uniform_store)
+        LLF_TRY(uniform(s, begin, &end));
+    LLVMBasicBlockRef done = block(s);
+    LLF_TRY(s->demands.space.axes > 1 ? rows(s, begin, end, done) : piece(s, NULL, begin, end, done));
+    LLVMBuildRetVoid(s->emit.b);
     return LLF_OK;
 }
 

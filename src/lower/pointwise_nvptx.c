@@ -37,12 +37,15 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     llfi_pointwise_sums sums;
     LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
     s->width = choose_width(&sums);
+    int64_t inner;
+    while (s->inner && llfi_dim_is_const(g->dims, s->dim[s->inner], &inner) && inner % s->width)
+        s->width /= 2; /* vectors stay within a row */
     s->slice = choose_slice(&sums, s->width);
     s->one_body = s->width > 1 && s->slice <= ONE_BODY_LANES && s->slice * sums.cost > ONE_BODY_COST;
     uint32_t align = s->width * sums.most;
     s->vector_align = s->width == 1 ? 1 : align < 16 ? align : 16;
     s->threads = THREADS;
-    return LLF_OK;
+    return llfi_pointwise_vectors(g, s->demands, arena, s);
 }
 
 static LLVMValueRef special_register(llfi_emit *e, const char *name)
@@ -80,7 +83,9 @@ static void enter_below(llfi_site *s, LLVMValueRef element, LLVMValueRef n)
 static llf_status elements(llfi_site *s, LLVMValueRef element, LLVMValueRef n)
 {
     enter_below(s, element, n);
-    LLF_TRY(llfi_pointwise_body(s, &(llfi_tile){.width = 1, .first = element}));
+    LLVMValueRef axis[LLFI_RANK];
+    llfi_pointwise_axes(s, element, axis);
+    LLF_TRY(llfi_pointwise_body(s, &(llfi_tile){.width = 1, .first = element, .axis = axis}));
     LLVMBuildRetVoid(s->emit.b);
     return LLF_OK;
 }
@@ -133,6 +138,11 @@ static llf_status emit(llfi_site *s)
 static bool all_aligned(const llfi_schedule *s, const llfi_launch *l)
 {
     uint32_t buffer = 0;
+    if (s->inner && l->extent[s->inner] % s->width)
+        return false;
+    for (uint32_t i = 0; i < s->multiples; i++)
+        if (l->extent[s->multiple[i]] % s->width)
+            return false;
     for (uint32_t i = 0; i < s->args; i++) {
         if (s->arg[i].kind != LLFI_ARG_BUFFER)
             continue;

@@ -18,7 +18,8 @@ typedef struct {
     llfi_site *s;
     LLVMValueRef whole; /* NULL: true */
     LLVMValueRef first; /* element */
-    LLVMValueRef turn;  /* the loop's first turn: a single element takes only the last */
+    LLVMValueRef axis[LLFI_RANK];
+    LLVMValueRef turn; /* the loop's first turn: a single element takes only the last */
     uint32_t width, slice, slices;
     column *in, *out;
     uint32_t ins, outs;
@@ -75,28 +76,32 @@ static LLVMValueRef slice_phi(tile_emit *t, uint32_t demand)
     return LLVMBuildPhi(t->s->emit.b, memory_type(t, demand, t->slice), "");
 }
 
-static void load_vectors(tile_emit *t)
+static llf_status load_vectors(tile_emit *t)
 {
-    LLVMBuilderRef b = t->s->emit.b;
+    const llfi_tile tile = {.width = t->width, .first = t->first, .axis = t->axis, .aligned = true};
+    llfi_index_forget(t->s);
     for (uint32_t c = 0; c < t->ins; c++) {
-        uint32_t demand = t->in[c].demand;
-        LLVMValueRef v = LLVMBuildLoad2(b, memory_type(t, demand, t->width), address(t, demand), "");
-        LLVMSetAlignment(v, vector_alignment(t, demand));
+        LLVMValueRef v = llfi_site_load(t->s, t->in[c].demand, &tile);
+        if (!v)
+            return t->s->emit.status;
         for (uint32_t k = 0; k < t->slices; k++)
             t->in[c].part[k] = cut(t, v, k * t->slice);
     }
+    return LLF_OK;
 }
 
 /* The element in every lane of slice 0. */
-static void load_elements(tile_emit *t, LLVMValueRef *part)
+static llf_status load_elements(tile_emit *t, LLVMValueRef *part)
 {
-    llfi_emit *e = &t->s->emit;
+    const llfi_tile tile = {.width = 1, .first = t->first, .axis = t->axis};
+    llfi_index_forget(t->s);
     for (uint32_t c = 0; c < t->ins; c++) {
-        uint32_t demand = t->in[c].demand;
-        LLVMValueRef v = LLVMBuildLoad2(e->b, memory_type(t, demand, 1), address(t, demand), "");
-        LLVMSetAlignment(v, element_bytes(t, demand));
-        part[c] = llfi_emit_splat(e, v, t->slice);
+        LLVMValueRef v = llfi_site_load(t->s, t->in[c].demand, &tile);
+        if (!v)
+            return t->s->emit.status;
+        part[c] = llfi_emit_splat(&t->s->emit, v, t->slice);
     }
+    return LLF_OK;
 }
 
 /* Fills t->in[].part, from vectors or from one element, and t->turn. */
@@ -104,20 +109,18 @@ static llf_status load(tile_emit *t)
 {
     llfi_emit *e = &t->s->emit;
     t->turn = index32(t, 0);
-    if (!t->whole) {
-        load_vectors(t);
-        return LLF_OK;
-    }
+    if (!t->whole)
+        return load_vectors(t);
     LLVMBasicBlockRef from[2] = {block(t), block(t)}, both = block(t);
     LLVMValueRef *one = llfi_arena_alloc(t->s->arena, (t->ins + 1) * sizeof *one);
     if (!one)
         return llfi_nomem(e->diag);
     LLVMBuildCondBr(e->b, t->whole, from[0], from[1]);
     LLVMPositionBuilderAtEnd(e->b, from[0]);
-    load_vectors(t);
+    LLF_TRY(load_vectors(t));
     LLVMBuildBr(e->b, both);
     LLVMPositionBuilderAtEnd(e->b, from[1]);
-    load_elements(t, one);
+    LLF_TRY(load_elements(t, one));
     LLVMBuildBr(e->b, both);
     LLVMPositionBuilderAtEnd(e->b, both);
     for (uint32_t c = 0; c < t->ins; c++)
@@ -278,6 +281,7 @@ llf_status llfi_pointwise_tile(llfi_site *s, LLVMValueRef whole, LLVMValueRef fi
     t.slices = t.width / t.slice;
     if (t.slices > SLICES || t.width % t.slice)
         return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "%u lanes in slices of %u", t.width, t.slice);
+    llfi_pointwise_axes(s, first, t.axis);
     LLF_TRY(columns(&t));
     LLF_TRY(load(&t));
     LLF_TRY(compute_slices(&t));

@@ -30,22 +30,61 @@ void llfi_site_forget(llfi_site *s)
     for (uint32_t i = s->demands.uniform; i < s->demands.count; i++)
         s->val[i] = NULL;
     s->emit.memos = 0; /* values of the block that is left behind */
+    llfi_index_forget(s);
 }
 
-/* Address of the tile's first element under the demand's map. */
-static LLVMValueRef address(llfi_site *s, const llfi_demand *d, LLVMValueRef base, const llfi_tile *tile)
+/* Address of the tile's element `lane` under the demand's map. */
+static LLVMValueRef address(llfi_site *s, uint32_t demand, LLVMValueRef base, const llfi_tile *tile,
+                            uint32_t lane)
 {
     llfi_emit *e = &s->emit;
-    if (s->demands.map[d->map].kind == LLFI_MAP_SCALAR || !tile)
+    const llfi_demand *d = &s->demands.at[demand];
+    if (d->offset == LLFI_OFFSET_LINEAR && (d->scope == 0 || !tile))
         return base;
     LLVMTypeRef element = llfi_emit_mem_type(e, llfi_dtype_of(s->g, d->node), 1);
-    LLVMValueRef first = tile->first;
-    return LLVMBuildGEP2(e->b, element, base, &first, 1, "");
+    LLVMValueRef at = llfi_index_offset(s, demand, tile, lane);
+    return at ? LLVMBuildGEP2(e->b, element, base, &at, 1, "") : NULL;
 }
 
-static llf_status load(llfi_site *s, const llfi_demand *d, const llfi_tile *tile, LLVMValueRef *out)
+/* One access of `width` elements from lane `lane` on. */
+static LLVMValueRef access(llfi_site *s, uint32_t demand, const llfi_tile *tile, uint32_t lane,
+                           uint32_t width)
 {
     llfi_emit *e = &s->emit;
+    llf_id node = s->demands.at[demand].node;
+    llf_dtype dtype = llfi_dtype_of(s->g, node);
+    LLVMValueRef at = address(s, demand, llfi_site_buffer(s, node), tile, lane);
+    if (!at)
+        return NULL;
+    LLVMValueRef v = LLVMBuildLoad2(e->b, llfi_emit_mem_type(e, dtype, width), at, "");
+    uint32_t bytes = llfi_dtypes[dtype].bytes, all = bytes * width;
+    LLVMSetAlignment(v, width > 1 && tile->aligned ? (all < 16 ? all : 16) : bytes);
+    return v;
+}
+
+LLVMValueRef llfi_site_load(llfi_site *s, uint32_t demand, const llfi_tile *tile)
+{
+    llfi_emit *e = &s->emit;
+    uint32_t width = tile ? tile->width : 1;
+    llfi_access how = width == 1 ? LLFI_ACCESS_VECTOR
+                                 : llfi_access_of(s->g, &s->demands, demand, width, tile->aligned, NULL);
+    if (how == LLFI_ACCESS_VECTOR)
+        return access(s, demand, tile, 0, width);
+    LLVMValueRef v = NULL, lane = access(s, demand, tile, 0, 1);
+    if (how == LLFI_ACCESS_SPLAT)
+        return lane ? llfi_emit_splat(e, lane, width) : NULL;
+    for (uint32_t i = 0; lane && i < width; i++) {
+        lane = i ? access(s, demand, tile, i, 1) : lane;
+        v = v ? v : LLVMGetPoison(llfi_emit_vec(LLVMTypeOf(lane), width));
+        v = lane ? LLVMBuildInsertElement(e->b, v, lane, LLVMConstInt(e->i32, i, 0), "") : NULL;
+    }
+    return v;
+}
+
+static llf_status load(llfi_site *s, uint32_t demand, const llfi_tile *tile, LLVMValueRef *out)
+{
+    llfi_emit *e = &s->emit;
+    const llfi_demand *d = &s->demands.at[demand];
     llf_dtype dtype = llfi_dtype_of(s->g, d->node);
     const llfi_node *n = llfi_node_at(s->g, d->node);
     if (n->op == LLF_OP_CONST) {
@@ -57,9 +96,9 @@ static llf_status load(llfi_site *s, const llfi_demand *d, const llfi_tile *tile
     if (!value)
         return llfi_fail(e->diag, LLF_E_INTERNAL, "kernel %s has no argument for node %u", s->name, d->node);
     if (!scalar) {
-        LLVMTypeRef type = llfi_emit_mem_type(e, dtype, e->width);
-        value = LLVMBuildLoad2(e->b, type, address(s, d, value, tile), "");
-        LLVMSetAlignment(value, llfi_dtypes[dtype].bytes);
+        value = llfi_site_load(s, demand, tile);
+        if (!value)
+            return e->status;
         value = llfi_emit_unpack(e, dtype, value);
     }
     *out = value;
@@ -97,7 +136,7 @@ llf_status llfi_lower(llfi_site *s, const llfi_tile *tile, uint32_t from, uint32
     for (uint32_t i = from; i < to; i++) {
         const llfi_demand *d = &s->demands.at[i];
         if (!s->val[i]) /* else bound by the skeleton, or made before */
-            LLF_TRY(d->leaf ? load(s, d, tile, &s->val[i]) : compute(s, d, &s->val[i]));
+            LLF_TRY(d->leaf ? load(s, i, tile, &s->val[i]) : compute(s, d, &s->val[i]));
     }
     return LLF_OK;
 }
@@ -115,6 +154,6 @@ llf_status llfi_store(llfi_site *s, const llfi_tile *tile, uint32_t demand)
     if (!bits)
         return e->status != LLF_OK ? e->status
                                    : llfi_fail(e->diag, LLF_E_INTERNAL, "node %u cannot be packed", d->node);
-    LLVMSetAlignment(LLVMBuildStore(e->b, bits, address(s, d, base, tile)), llfi_dtypes[dtype].bytes);
+    LLVMSetAlignment(LLVMBuildStore(e->b, bits, address(s, demand, base, tile, 0)), llfi_dtypes[dtype].bytes);
     return e->status;
 }

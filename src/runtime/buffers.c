@@ -10,10 +10,11 @@
 
 typedef struct {
     llf_program *p;
-    uint32_t *member;   /* by node: 1 + kernel that computes it right now */
-    uint32_t *stored;   /* by node: 1 + kernel that stores it */
-    uint32_t *read_end; /* by node: 1 + last kernel that reads it from memory */
-    bool *output;       /* by node */
+    uint32_t *member;     /* by node: 1 + kernel that computes it right now */
+    uint32_t *stored;     /* by node: 1 + kernel that stores it */
+    uint32_t *read_end;   /* by node: 1 + last kernel that reads it from memory */
+    bool *output;         /* by node */
+    const llf_id *source; /* by node: behind its views */
 } lives;
 
 static void walk_kernels(const lives *v)
@@ -26,8 +27,8 @@ static void walk_kernels(const lives *v)
         for (uint32_t i = 0; i < kernel->members; i++) {
             const llfi_node *n = llfi_node_at(g, kernel->member[i]);
             for (uint32_t a = 0; a < n->arity; a++)
-                if (v->member[n->arg[a]] != k + 1)
-                    v->read_end[n->arg[a]] = k + 1;
+                if (v->member[v->source[n->arg[a]]] != k + 1)
+                    v->read_end[v->source[n->arg[a]]] = k + 1;
         }
         for (uint32_t i = 0; i < kernel->stores; i++)
             if (!v->stored[kernel->store[i]])
@@ -61,11 +62,13 @@ llf_status llfi_buffers_describe(llf_program *p, llfi_arena *scratch)
                .member = llfi_arena_alloc(scratch, nodes * sizeof *v.member),
                .stored = llfi_arena_alloc(scratch, nodes * sizeof *v.stored),
                .read_end = llfi_arena_alloc(scratch, nodes * sizeof *v.read_end),
-               .output = llfi_arena_alloc(scratch, nodes * sizeof *v.output)};
+               .output = llfi_arena_alloc(scratch, nodes * sizeof *v.output),
+               .source = llfi_sources_make(g, scratch)};
     p->temp = llfi_arena_alloc(&p->arena, stores * sizeof *p->temp);
     p->read_end = llfi_arena_alloc(&p->arena, inputs * sizeof *p->read_end);
     p->stored_by = llfi_arena_alloc(&p->arena, outputs * sizeof *p->stored_by);
-    if (!v.member || !v.stored || !v.read_end || !v.output || !p->temp || !p->read_end || !p->stored_by)
+    if (!v.member || !v.stored || !v.read_end || !v.output || !v.source || !p->temp || !p->read_end ||
+        !p->stored_by)
         return llfi_nomem(&p->cx.diag);
     for (size_t i = 0; i < outputs; i++)
         v.output[g->outputs.at[i]] = true;

@@ -291,6 +291,8 @@ static void fill_slots(llf_execution *e, uint32_t k)
             slot[i] = (uintptr_t)e->buffer[a->ref];
         else if (a->kind == LLFI_ARG_SCALAR)
             slot[i] = *(const uint64_t *)e->buffer[a->ref];
+        else if (a->kind == LLFI_ARG_STRIDE)
+            slot[i] = (uint64_t)e->launch[k].extent[a->ref];
         else
             slot[i] = (uint64_t)e->launch[k].value[a->ref];
     }
@@ -343,6 +345,7 @@ llf_status llf_prepare(llf_execution *e)
             LLF_TRY(check_extents(e, b));
             LLF_TRY(check_address(e, b));
         }
+    LLF_TRY(llfi_guards_check(e->loaded->program->graph, &e->diag, e->symbol));
     uint64_t token;
     LLF_TRY(e->loaded->device->enter(&e->diag, e->loaded, &token));
     llf_status status = prepare_all(e);

@@ -41,6 +41,16 @@ void llf_program_destroy(llf_program *p)
     llfi_free(&mem, p, sizeof *p);
 }
 
+/* Does the kernel read this value only where it stores, element by element? */
+static bool reads_in_place(const llfi_demands *list, llf_id node)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->at[i].node == node && list->at[i].leaf &&
+            (list->at[i].offset != LLFI_OFFSET_LINEAR || list->at[i].scope == 0))
+            return false;
+    return true;
+}
+
 bool llfi_program_inplace(const llf_program *p, uint32_t input, uint32_t output)
 {
     uint32_t end = p->read_end[input], by = p->stored_by[output];
@@ -53,8 +63,9 @@ bool llfi_program_inplace(const llf_program *p, uint32_t input, uint32_t output)
     const llfi_kernel *k = &p->plan.kernel[by];
     llfi_type in = llfi_type_of(p->graph, p->graph->inputs.at[input]);
     llfi_type out = llfi_type_of(p->graph, p->graph->outputs.at[output]);
-    return k->parts <= 1 && llf_dtype_size(in.dtype) == llf_dtype_size(out.dtype) &&
-           llfi_type_same_dims(in, out) && llfi_type_same_dims(out, llfi_type_at(p->graph, k->space));
+    return k->parts <= 1 && reads_in_place(p->kernel[by].schedule.demands, p->graph->inputs.at[input]) &&
+           llf_dtype_size(in.dtype) == llf_dtype_size(out.dtype) && llfi_type_same_dims(in, out) &&
+           llfi_type_same_dims(out, llfi_type_at(p->graph, k->space));
 }
 
 /* The graph is printed from a clone in the caller's context: diagnostics go there, and the program stays

@@ -8,11 +8,13 @@
 typedef struct llfi_target llfi_target;
 typedef struct llfi_skeleton llfi_skeleton;
 struct llfi_site;
+struct llfi_demands;
 
 /* What a kernel needs at launch, in order; each takes one 8-byte slot of the argument block. */
 typedef enum {
     LLFI_ARG_BUFFER, /* ref = node id: address of its buffer */
     LLFI_ARG_DIM,    /* ref = index into llfi_launch.value, computed by the skeleton's launch */
+    LLFI_ARG_STRIDE, /* ref = index into schedule->dim: its value */
     LLFI_ARG_SCALAR  /* ref = node id of a scalar INPUT: its bits, zero-extended */
 } llfi_arg_kind;
 typedef struct {
@@ -38,8 +40,16 @@ typedef struct {
     const llfi_skeleton *skeleton;
     llfi_arg *arg; /* in memory of the schedule's arena */
     uint32_t args;
-    llfi_dim dim[LLFI_RANK]; /* extents that launch needs; pointwise: dim[0] = number of elements */
+    const struct llfi_demands
+        *demands;  /* of the kernel; in memory of the schedule's arena, like all arrays here */
+    llfi_dim *dim; /* extents that launch and arguments need; pointwise: dim[0] = number of elements */
     uint32_t dims;
+    uint32_t
+        inner; /* pointwise of several axes: index of the innermost extent, which vectors must divide; else
+                  0 */
+    uint32_t
+        *multiple; /* indices of extents that must be multiples of width, or else no access is a vector */
+    uint32_t multiples;
     uint32_t threads;      /* a block */
     uint32_t width;        /* elements a vector; 1: scalar */
     uint32_t slice;        /* lanes computed at once, a divisor of width; fewer than width: in a loop */

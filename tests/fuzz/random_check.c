@@ -6,6 +6,7 @@
  * decompose pass, whose graph names the values. */
 #include "random_check.h"
 
+#include "interp/index.h"
 #include "interp/interp.h"
 #include "ir/float.h"
 #include "passes/pass.h"
@@ -214,18 +215,36 @@ static bool same(llf_dtype dtype, uint64_t a, uint64_t b)
     return a == b || (llfi_bits_nan(dtype, a) && llfi_bits_nan(dtype, b));
 }
 
+/* Operand `i` of element `at`, where broadcasting and views find it. */
+static bool operand(check *c, llf_id id, uint32_t i, int64_t at, uint64_t *bits)
+{
+    const llf_graph *g = c->flat;
+    llf_id p = llfi_node_at(g, id)->arg[i];
+    llfi_extents out, in;
+    int64_t from = 0;
+    bool ok = llfi_extents_of(g, id, c->binding.symbol, &out) == LLF_OK &&
+              llfi_extents_of(g, p, c->binding.symbol, &in) == LLF_OK &&
+              llfi_index_operand(g, id, i, c->binding.symbol, &out, &in, at, &from) == LLF_OK;
+    if (ok)
+        *bits = element(g, p, c->value[p], from);
+    return ok || fail(c, "node %%%u: element %" PRId64 " is made from none of operand %u", id, at, i + 1);
+}
+
 static bool check_node(check *c, llf_id id)
 {
     const llf_graph *g = c->flat;
     const llfi_node *node = llfi_node_at(g, id);
+    bool view = llfi_ops[node->op].cls == LLFI_CLASS_VIEW;
     llf_dtype from = llfi_eval_from(g, id), to = llfi_dtype_of(g, id);
     uint64_t bound = llfi_ulp_bound(node->op, to);
     int64_t shape[LLF_MAX_RANK], count = rg_elements(g, id, &c->binding, shape);
     for (int64_t at = 0; at < count; at++) {
         uint64_t arg[3] = {0};
         for (uint32_t i = 0; i < node->arity; i++)
-            arg[i] = element(g, node->arg[i], c->value[node->arg[i]], at);
-        uint64_t want = llfi_eval(node->op, from, to, arg), got = element(g, id, c->value[id], at);
+            if (!operand(c, id, i, at, &arg[i]))
+                return false;
+        uint64_t want = view ? arg[0] : llfi_eval(node->op, from, to, arg),
+                 got = element(g, id, c->value[id], at);
         if (same(to, want, got) || (bound && llfi_ulp_distance(to, want, got) <= bound))
             continue;
         fail(c,
@@ -370,14 +389,16 @@ static void show_graphs(check *c)
         for (uint32_t k = 0; k < llfi_dims_symbols(c->user->dims); k++)
             llfi_str_printf(c->report, "; %s = %" PRId64 "\n", llfi_dims_symbol_name(c->user->dims, k),
                             c->binding.symbol[k]);
-    llfi_str_printf(c->report, "replay: random_pointwise --target %s --only %" PRIu64 "\n",
-                    c->options->target, c->seed);
+    llfi_str_printf(c->report, "replay: random_pointwise --target %s --views %u --only %" PRIu64 "\n",
+                    c->options->target, c->options->views, c->seed);
 }
 
 bool check_graph(llf_context *cx, const check_options *options, uint64_t seed, llfi_str *report)
 {
     check c = {.cx = cx, .options = options, .seed = seed, .report = report, .random = rg_seeded(~seed)};
-    c.user = rg_graph(cx, seed, &rg_default_limits, &c.binding);
+    rg_limits limits = rg_default_limits;
+    limits.views = options->views;
+    c.user = rg_graph(cx, seed, &limits, &c.binding);
     bool ok = c.user || fail(&c, "no graph: %s", llf_last_error(cx)->message);
     /* Drawn first, so that a replay with other options has the same data. */
     bool primitive = rg_chance(&c.random, options->primitive);

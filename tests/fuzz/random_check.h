@@ -11,6 +11,7 @@ typedef struct {
     /* Of 100 graphs, how many run one kernel per primitive; the others store every value from fused kernels.
      */
     uint32_t primitive;
+    uint32_t views; /* rg_limits.views */
 } check_options;
 
 /* False: something is wrong, and `report` says what, with everything needed to see it again. */

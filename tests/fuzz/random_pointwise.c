@@ -1,8 +1,8 @@
 /* random_pointwise.c: random_pointwise [--count N] [--seed S] [--only SEED] [--target T] [--threads N]
- * [--primitive PERCENT] [--emit-ptx FOLDER] Checks graphs of seeds S, S+1, ... (random_check.c) and prints "N
- * passed, M failed, K skipped"; with --emit-ptx it writes their kernels instead (random_emit.c) and needs no
- * device. Exit: 0 all passed, 1 a check failed, 2 bad usage, 77 no such device here. LLFUSE_RANDOM_COUNT is
- * the default of --count, else 10000. */
+ * [--primitive PERCENT] [--views PERCENT] [--emit-ptx FOLDER] Checks graphs of seeds S, S+1, ...
+ * (random_check.c) and prints "N passed, M failed, K skipped"; with --emit-ptx it writes their kernels
+ * instead (random_emit.c) and needs no device. Exit: 0 all passed, 1 a check failed, 2 bad usage, 77 no such
+ * device here. LLFUSE_RANDOM_COUNT is the default of --count, else 10000. */
 #include "random_check.h"
 #include "random_emit.h"
 
@@ -68,7 +68,7 @@ static int usage(const char *what)
     fprintf(stderr,
             "random_pointwise: %s\nusage: random_pointwise [--count N] [--seed S] [--only SEED] [--target "
             "host|nvptx] "
-            "[--threads N] [--primitive PERCENT] [--emit-ptx FOLDER]\n",
+            "[--threads N] [--primitive PERCENT] [--views PERCENT] [--emit-ptx FOLDER]\n",
             what);
     return 2;
 }
@@ -109,6 +109,8 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
             *threads = n;
         else if (strcmp(argv[i], "--primitive") == 0 && n <= 100)
             w->options.primitive = (uint32_t)n;
+        else if (strcmp(argv[i], "--views") == 0 && n <= 100)
+            w->options.views = (uint32_t)n;
         else
             return usage(message);
     }

@@ -32,7 +32,7 @@ static void leaves_come_first_and_operands_before_users(void **state)
         assert_int_equal(d.at[i].node, node[i]);
         assert_int_equal(d.at[i].leaf, leaf[i]);
         assert_int_equal(d.at[i].scope, i >= 3);
-        assert_int_equal(d.map[d.at[i].map].kind, i >= 3 ? LLFI_MAP_IDENTITY : LLFI_MAP_SCALAR);
+        assert_int_equal(d.at[i].offset, LLFI_OFFSET_LINEAR);
     }
     assert_int_equal(d.at[2].arg[0], 0);
     assert_int_equal(d.at[2].arg[1], 1);
@@ -89,7 +89,7 @@ static void a_kernel_of_rank_0_has_one_element(void **state)
     assert_int_equal(d.uniform, 1);
     assert_int_equal(d.at[0].node, s);
     assert_int_equal(d.at[1].node, x);
-    assert_int_equal(d.map[d.at[1].map].kind, LLFI_MAP_IDENTITY);
+    assert_int_equal(d.at[1].offset, LLFI_OFFSET_LINEAR);
     assert_int_equal(d.at[2].node, y);
     fixture_free(&f);
 }

@@ -1,0 +1,368 @@
+/* access.c: where the leaves of a demand list lie: offsets as expressions, the axes that these need, and the
+ * extents that code must be given. All arithmetic on extents of a kernel happens here, before workers run:
+ * afterwards the graph's extents are only read. */
+#include "lower/demand.h"
+
+#define NONE UINT32_MAX
+
+typedef struct {
+    llf_graph *g;
+    const llfi_kernel *kernel;
+    llfi_maps *m;
+    llfi_arena *arena;
+    llfi_demands *out;
+    uint32_t *form, *atom; /* by id: NONE, else needed; later the new id */
+} access;
+
+static bool in_memory(const llf_graph *g, const llfi_demand *d)
+{
+    return d->leaf && llfi_node_is_buffered(llfi_node_at(g, d->node));
+}
+
+/* Demands of the same buffer, by the first of them. */
+static llf_status find_same(access *a)
+{
+    llfi_map first = {0};
+    llf_status status = LLF_OK;
+    for (uint32_t i = 0; status == LLF_OK && i < a->out->count; i++) {
+        llfi_demand *d = &a->out->at[i];
+        uint64_t hash = llfi_hash_u64(0, d->node);
+        size_t cursor = 0;
+        uint32_t j;
+        d->same = i;
+        if (!in_memory(a->g, d))
+            continue;
+        while ((j = llfi_map_next(&first, hash, &cursor)) != NONE && a->out->at[j].node != d->node)
+            ;
+        if (j != NONE)
+            d->same = j;
+        else if (!llfi_map_add(a->m->mem, &first, hash, i))
+            status = LLF_E_NOMEM;
+    }
+    llfi_map_free(a->m->mem, &first);
+    return status;
+}
+
+/* Fills demand.offset; `any` when one is not the linear index. */
+static llf_status offsets(access *a, bool *any)
+{
+    llfi_maps *m = a->m;
+    uint32_t identity = llfi_maps_identity(m);
+    llfi_type space = llfi_type_at(a->g, a->kernel->space);
+    LLF_TRY(m->status);
+    const llfi_ix *axis = m->map.at[identity].ix;
+    llfi_ix ix[LLFI_RANK], line;
+    memcpy(ix, axis, space.rank * sizeof *ix);
+    line = llfi_ix_linear(m, ix, space.rank, m->extent);
+    for (uint32_t i = 0; i < a->out->count && m->status == LLF_OK; i++) {
+        llfi_demand *d = &a->out->at[i];
+        llfi_type t = llfi_type_of(a->g, d->node);
+        if (!in_memory(a->g, d))
+            continue;
+        const llfi_index_map *map = &m->map.at[d->map];
+        llfi_dim extent[LLFI_RANK];
+        memcpy(ix, map->ix, map->rank * sizeof *ix);
+        if (t.rank)
+            memcpy(extent, t.dim, t.rank * sizeof *extent);
+        llfi_ix at = llfi_ix_linear(m, ix, t.rank, extent);
+        d->offset = at == (d->scope ? line : 0) ? LLFI_OFFSET_LINEAR : at;
+        *any = *any || d->offset != LLFI_OFFSET_LINEAR;
+    }
+    return m->status;
+}
+
+/* ---- what is needed, renumbered */
+
+static void mark_all(access *a)
+{
+    llfi_maps *m = a->m;
+    for (uint32_t i = 0; i < a->out->count; i++)
+        if (a->out->at[i].offset != LLFI_OFFSET_LINEAR)
+            a->form[a->out->at[i].offset] = 0;
+    /* Ids fall along every reference but for the atoms of forms, which are older than the form: one sweep
+     * from above reaches everything if a form's atoms' arguments are older than the form, which they are. */
+    for (uint32_t f = (uint32_t)m->form.count; f-- > 0;) {
+        const llfi_ix_form *form = &m->form.at[f];
+        for (uint32_t k = 0; a->form[f] != NONE && k < form->terms; k++) {
+            uint32_t atom = m->term.at[form->first + k].atom;
+            a->atom[atom] = 0;
+            if (m->atom.at[atom].kind != LLFI_ATOM_AXIS)
+                a->form[m->atom.at[atom].arg] = 0;
+        }
+    }
+}
+
+static llf_status copy_needed(access *a)
+{
+    const llfi_maps *m = a->m;
+    size_t terms = 0;
+    llfi_demands *out = a->out;
+    for (uint32_t i = 0; i < m->form.count; i++)
+        if (a->form[i] != NONE) {
+            a->form[i] = out->forms++;
+            terms += m->form.at[i].terms;
+        }
+    for (uint32_t i = 0; i < m->atom.count; i++)
+        if (a->atom[i] != NONE)
+            a->atom[i] = out->atoms++;
+    llfi_ix_form *form = llfi_arena_alloc(a->arena, out->forms * sizeof *form);
+    llfi_ix_term *term = llfi_arena_alloc(a->arena, (terms + 1) * sizeof *term);
+    llfi_atom *atom = llfi_arena_alloc(a->arena, (out->atoms + 1) * sizeof *atom);
+    if (!form || !term || !atom)
+        return LLF_E_NOMEM;
+    terms = 0;
+    for (uint32_t i = 0; i < m->form.count; i++) {
+        if (a->form[i] == NONE)
+            continue;
+        llfi_ix_form *f = &form[a->form[i]];
+        *f = m->form.at[i];
+        for (uint32_t k = 0; k < f->terms; k++) {
+            llfi_ix_term t = m->term.at[f->first + k];
+            term[terms + k] = (llfi_ix_term){a->atom[t.atom], t.coef};
+        }
+        f->first = (uint32_t)terms;
+        terms += f->terms;
+    }
+    for (uint32_t i = 0; i < m->atom.count; i++) {
+        if (a->atom[i] == NONE)
+            continue;
+        llfi_atom *x = &atom[a->atom[i]];
+        *x = m->atom.at[i];
+        if (x->kind != LLFI_ATOM_AXIS)
+            x->arg = a->form[x->arg];
+    }
+    for (uint32_t i = 0; i < out->count; i++)
+        if (out->at[i].offset != LLFI_OFFSET_LINEAR)
+            out->at[i].offset = a->form[out->at[i].offset];
+    out->form = form;
+    out->term = term;
+    out->atom = atom;
+    return LLF_OK;
+}
+
+/* ---- axes */
+
+static llfi_signed coefficient(const access *a, const llfi_ix_form *f, uint32_t axis)
+{
+    for (uint32_t k = 0; k < f->terms; k++) {
+        const llfi_ix_term *t = &a->out->term[f->first + k];
+        if (a->out->atom[t->atom].kind == LLFI_ATOM_AXIS && a->out->atom[t->atom].arg == axis)
+            return t->coef;
+    }
+    return (llfi_signed){a->m->zero, a->m->zero};
+}
+
+/* Does every expression take `outer` and `inner` as the one axis outer * extent + inner? */
+static bool glued(access *a, uint32_t outer, uint32_t inner)
+{
+    llfi_signed extent = llfi_signed_of(a->m, a->m->extent[inner]);
+    for (uint32_t i = 0; i < a->out->forms; i++) {
+        const llfi_ix_form *f = &a->out->form[i];
+        llfi_signed c = coefficient(a, f, outer), d = coefficient(a, f, inner);
+        if (!llfi_signed_same(c, llfi_signed_mul(a->m, d, extent)))
+            return false;
+    }
+    return true;
+}
+
+static llf_status make_axes(access *a)
+{
+    llfi_maps *m = a->m;
+    llfi_space *s = &a->out->space;
+    uint32_t last = NONE;
+    memset(s->of, -1, sizeof s->of);
+    for (uint32_t i = 0; i < m->rank; i++) {
+        if (m->extent[i] == m->one)
+            continue;
+        if (last != NONE && glued(a, last, i)) {
+            s->of[last] = -1;
+            s->extent[s->axes - 1] = llfi_dim_mul(m->dims, s->extent[s->axes - 1], m->extent[i]);
+            if (s->extent[s->axes - 1] == LLFI_DIM_NONE)
+                return llfi_dims_nomem(m->dims) ? LLF_E_NOMEM : LLF_E_LIMIT;
+        } else {
+            s->extent[s->axes++] = m->extent[i];
+        }
+        s->of[i] = (int8_t)(s->axes - 1);
+        last = i;
+    }
+    if (s->axes == 0)
+        s->extent[s->axes++] = m->one;
+    for (uint32_t i = 0; i < a->out->atoms; i++) {
+        const llfi_atom *x = &a->out->atom[i];
+        if (x->kind == LLFI_ATOM_AXIS && s->of[x->arg] >= 0)
+            s->used |= 1u << s->of[x->arg];
+    }
+    return m->status;
+}
+
+/* ---- extents as arguments, and their size */
+
+static void need(access *a, llfi_dim d)
+{
+    int64_t value;
+    if (llfi_dim_is_const(a->g->dims, d, &value))
+        return;
+    for (uint32_t i = 0; i < a->out->dims; i++)
+        if (a->out->dim[i] == d)
+            return;
+    a->out->dim[a->out->dims++] = d;
+}
+
+static llf_status list_dims(access *a)
+{
+    llfi_demands *out = a->out;
+    size_t most = out->atoms + (size_t)LLFI_RANK;
+    for (uint32_t i = 0; i < out->forms; i++)
+        most += 2 * ((size_t)out->form[i].terms + 1);
+    out->dim = llfi_arena_alloc(a->arena, most * sizeof *out->dim);
+    if (!out->dim)
+        return LLF_E_NOMEM;
+    for (uint32_t i = 1; i < out->space.axes; i++)
+        need(a, out->space.extent[i]);
+    for (uint32_t i = 0; i < out->atoms; i++)
+        if (out->atom[i].kind != LLFI_ATOM_AXIS)
+            need(a, out->atom[i].by);
+    for (uint32_t i = 0; i < out->forms; i++) {
+        const llfi_ix_form *f = &out->form[i];
+        need(a, f->constant.pos);
+        need(a, f->constant.neg);
+        for (uint32_t k = 0; k < f->terms; k++) {
+            need(a, out->term[f->first + k].coef.pos);
+            need(a, out->term[f->first + k].coef.neg);
+        }
+    }
+    return LLF_OK;
+}
+
+static bool small(const access *a, llfi_dim d, int64_t *value)
+{
+    return d != LLFI_DIM_NONE && llfi_dim_is_const(a->g->dims, d, value) && *value <= INT32_MAX;
+}
+
+/* Is what a quotient divides provably below 2^31? Terms that subtract only make it smaller. */
+static bool small_form(const access *a, const llfi_ix_form *f)
+{
+    int64_t total, c, e;
+    if (!small(a, f->constant.pos, &total))
+        return false;
+    for (uint32_t k = 0; k < f->terms; k++) {
+        const llfi_ix_term *t = &a->out->term[f->first + k];
+        if (!small(a, t->coef.pos, &c))
+            return false;
+        if (c && !small(a, a->out->atom[t->atom].extent, &e))
+            return false;
+        if (c && e && (__builtin_mul_overflow(c, e - 1, &c) || __builtin_add_overflow(total, c, &total)))
+            return false;
+    }
+    return total <= INT32_MAX;
+}
+
+static bool is_narrow(const access *a)
+{
+    int64_t value;
+    const llfi_demands *out = a->out;
+    if (!small(a, llfi_numel(a->g, a->kernel->space), &value))
+        return false;
+    for (uint32_t i = 0; i < out->count; i++)
+        if (in_memory(a->g, &out->at[i]) &&
+            !small(a, llfi_numel(a->g, llfi_node_at(a->g, out->at[i].node)->type), &value))
+            return false;
+    for (uint32_t i = 0; i < out->atoms; i++)
+        if (out->atom[i].kind != LLFI_ATOM_AXIS &&
+            (!small(a, out->atom[i].by, &value) || !small_form(a, &out->form[out->atom[i].arg])))
+            return false;
+    return true;
+}
+
+llf_status llfi_access_make(llf_graph *g, const llfi_kernel *kernel, llfi_maps *m, llfi_arena *arena,
+                            llfi_demands *out)
+{
+    access a = {.g = g, .kernel = kernel, .m = m, .arena = arena, .out = out};
+    bool any = false;
+    LLF_TRY(find_same(&a));
+    LLF_TRY(offsets(&a, &any));
+    if (!any) {
+        out->space = (llfi_space){.axes = 1};
+        memset(out->space.of, -1, sizeof out->space.of);
+        return LLF_OK;
+    }
+    a.form = llfi_arena_alloc(arena, m->form.count * sizeof *a.form);
+    a.atom = llfi_arena_alloc(arena, (m->atom.count + 1) * sizeof *a.atom);
+    if (!a.form || !a.atom)
+        return LLF_E_NOMEM;
+    memset(a.form, 0xff, m->form.count * sizeof *a.form);
+    memset(a.atom, 0xff, (m->atom.count + 1) * sizeof *a.atom);
+    mark_all(&a);
+    LLF_TRY(copy_needed(&a));
+    LLF_TRY(make_axes(&a));
+    LLF_TRY(list_dims(&a));
+    out->space.narrow = is_narrow(&a);
+    return LLF_OK;
+}
+
+/* ---- how vectors lie */
+
+/* Is the amount a multiple of width, or may it be one at run time? */
+static bool may_divide(const llf_graph *g, const llfi_demands *list, llfi_dim d, uint32_t width,
+                       bool *multiple)
+{
+    int64_t value;
+    if (llfi_dim_is_const(g->dims, d, &value))
+        return value % width == 0;
+    for (uint32_t i = 0; multiple && i < list->dims; i++)
+        multiple[i] = multiple[i] || list->dim[i] == d;
+    return true;
+}
+
+static bool is_one(const llf_graph *g, llfi_signed c)
+{
+    int64_t pos, neg;
+    return llfi_dim_is_const(g->dims, c.pos, &pos) && llfi_dim_is_const(g->dims, c.neg, &neg) && pos == 1 &&
+           neg == 0;
+}
+
+/* Does an atom change along the innermost axis? */
+static bool is_inner(const llfi_demands *list, const llfi_atom *a)
+{
+    for (uint32_t i = 0; i < LLFI_RANK; i++)
+        if (a->axes >> i & 1 && list->space.of[i] == (int8_t)(list->space.axes - 1))
+            return true;
+    return false;
+}
+
+llfi_access llfi_access_of(const llf_graph *g, const llfi_demands *list, uint32_t demand, uint32_t width,
+                           bool aligned, bool *multiple)
+{
+    const llfi_demand *d = &list->at[demand];
+    if (d->offset == LLFI_OFFSET_LINEAR)
+        return LLFI_ACCESS_VECTOR;
+    const llfi_ix_form *f = &list->form[d->offset];
+    bool along = false;
+    for (uint32_t k = 0; k < f->terms; k++) {
+        const llfi_ix_term *t = &list->term[f->first + k];
+        const llfi_atom *a = &list->atom[t->atom];
+        if (!is_inner(list, a))
+            continue;
+        if (a->kind != LLFI_ATOM_AXIS || !is_one(g, t->coef))
+            return LLFI_ACCESS_LANES;
+        along = true;
+    }
+    if (!along)
+        return LLFI_ACCESS_SPLAT;
+    for (uint32_t pass = 0; aligned && pass < 2; pass++) { /* refuse first, then note */
+        bool *note = pass ? multiple : NULL;
+        bool ok = may_divide(g, list, f->constant.pos, width, note) &&
+                  may_divide(g, list, f->constant.neg, width, note);
+        for (uint32_t k = 0; ok && k < f->terms; k++) {
+            const llfi_ix_term *t = &list->term[f->first + k];
+            const llfi_atom *a = &list->atom[t->atom];
+            bool dropped = a->kind == LLFI_ATOM_AXIS && list->space.of[a->arg] < 0;
+            if (!dropped && !is_inner(list, a))
+                ok = may_divide(g, list, t->coef.pos, width, note) &&
+                     may_divide(g, list, t->coef.neg, width, note);
+        }
+        if (!ok)
+            return LLFI_ACCESS_LANES;
+    }
+    return LLFI_ACCESS_VECTOR;
+}

@@ -1,0 +1,187 @@
+/* index.c: index expressions as LLVM values: each quotient once a block and lane. Arithmetic wraps: only
+ * final values need to be in range. It knows neither threads nor what is loaded. */
+#include "lower/lower.h"
+
+#define ANY_LANE UINT32_MAX
+
+typedef struct {
+    LLVMValueRef value;
+    uint32_t epoch, lane;
+} known;
+
+struct llfi_index {
+    known *atom;     /* by atom */
+    bool *inner;     /* by atom: changes along the innermost axis */
+    uint32_t *stack; /* atoms to do */
+    uint32_t epoch;
+};
+
+typedef struct {
+    llfi_site *s;
+    const llfi_tile *tile;
+    uint32_t lane;
+} point;
+
+llf_status llfi_index_begin(llfi_site *s)
+{
+    const llfi_demands *list = &s->demands;
+    size_t edges = 1;
+    for (uint32_t i = 0; i < list->forms; i++)
+        edges += list->form[i].terms;
+    s->index = llfi_arena_alloc(s->arena, sizeof *s->index);
+    if (!s->index)
+        return llfi_nomem(s->emit.diag);
+    s->index->epoch = 1;
+    s->index->atom = llfi_arena_alloc(s->arena, (list->atoms + 1) * sizeof *s->index->atom);
+    s->index->inner = llfi_arena_alloc(s->arena, list->atoms + 1);
+    s->index->stack = llfi_arena_alloc(s->arena, edges * sizeof *s->index->stack);
+    if (!s->index->atom || !s->index->inner || !s->index->stack)
+        return llfi_nomem(s->emit.diag);
+    for (uint32_t i = 0; i < list->atoms; i++)
+        for (uint32_t a = 0; a < LLFI_RANK; a++)
+            if (list->atom[i].axes >> a & 1 && list->space.of[a] == (int8_t)(list->space.axes - 1))
+                s->index->inner[i] = true;
+    return LLF_OK;
+}
+
+void llfi_index_forget(llfi_site *s)
+{
+    if (s->index)
+        s->index->epoch++;
+}
+
+LLVMTypeRef llfi_index_type(const llfi_site *s)
+{
+    return s->demands.space.narrow ? s->emit.i32 : s->emit.i64;
+}
+
+static LLVMValueRef number(const llfi_site *s, int64_t value)
+{
+    if (s->demands.space.narrow) /* wraps like the arithmetic */
+        value = (int32_t)(uint32_t)(uint64_t)value;
+    return LLVMConstInt(llfi_index_type(s), (uint64_t)value, 1);
+}
+
+LLVMValueRef llfi_index_dim(llfi_site *s, llfi_dim d)
+{
+    llfi_emit *e = &s->emit;
+    int64_t value;
+    if (llfi_dim_is_const(s->g->dims, d, &value))
+        return number(s, value);
+    for (uint32_t i = 0; i < s->schedule->args; i++) {
+        const llfi_arg *a = &s->schedule->arg[i];
+        if (a->kind == LLFI_ARG_STRIDE && s->schedule->dim[a->ref] == d)
+            return s->demands.space.narrow ? LLVMBuildTrunc(e->b, s->arg[i], e->i32, "") : s->arg[i];
+    }
+    (void)llfi_fail(e->diag, LLF_E_INTERNAL, "kernel %s has no argument for an extent", s->name);
+    e->status = LLF_E_INTERNAL;
+    return LLVMConstInt(llfi_index_type(s), 1, 0);
+}
+
+static LLVMValueRef amount(llfi_site *s, llfi_signed c)
+{
+    int64_t pos, neg;
+    if (llfi_dim_is_const(s->g->dims, c.pos, &pos) && llfi_dim_is_const(s->g->dims, c.neg, &neg))
+        return number(s, pos - neg);
+    LLVMValueRef up = llfi_index_dim(s, c.pos);
+    if (llfi_dim_is_const(s->g->dims, c.neg, &neg) && neg == 0)
+        return up;
+    return LLVMBuildSub(s->emit.b, up, llfi_index_dim(s, c.neg), "");
+}
+
+static bool is_known(const point *p, uint32_t atom)
+{
+    const struct llfi_index *x = p->s->index;
+    const known *k = &x->atom[atom];
+    return k->value && k->epoch == x->epoch && k->lane == (x->inner[atom] ? p->lane : ANY_LANE);
+}
+
+/* The sum of a form whose atoms are known. */
+static LLVMValueRef form_value(const point *p, const llfi_ix_form *f)
+{
+    llfi_site *s = p->s;
+    LLVMBuilderRef b = s->emit.b;
+    LLVMValueRef sum = NULL, zero = LLVMConstInt(llfi_index_type(s), 0, 0);
+    for (uint32_t k = 0; k < f->terms; k++) {
+        const llfi_ix_term *t = &s->demands.term[f->first + k];
+        LLVMValueRef x = s->index->atom[t->atom].value;
+        if (x == zero)
+            continue;
+        LLVMValueRef c = amount(s, t->coef);
+        if (!LLVMIsAConstantInt(c) || LLVMConstIntGetSExtValue(c) != 1)
+            x = LLVMBuildMul(b, x, c, "");
+        sum = sum ? LLVMBuildAdd(b, sum, x, "") : x;
+    }
+    LLVMValueRef c = amount(s, f->constant);
+    if (c == zero)
+        return sum ? sum : zero;
+    return sum ? LLVMBuildAdd(b, sum, c, "") : c;
+}
+
+static LLVMValueRef axis_value(const point *p, uint32_t site_axis)
+{
+    llfi_site *s = p->s;
+    int8_t axis = s->demands.space.of[site_axis];
+    LLVMTypeRef type = llfi_index_type(s);
+    if (axis < 0 || !p->tile)
+        return LLVMConstInt(type, 0, 0);
+    LLVMValueRef x = p->tile->axis[axis];
+    bool inner = axis == (int8_t)(s->demands.space.axes - 1);
+    return inner && p->lane ? LLVMBuildAdd(s->emit.b, x, LLVMConstInt(type, p->lane, 0), "") : x;
+}
+
+static void know(const point *p, uint32_t atom)
+{
+    llfi_site *s = p->s;
+    const llfi_atom *a = &s->demands.atom[atom];
+    LLVMValueRef x;
+    if (a->kind == LLFI_ATOM_AXIS) {
+        x = axis_value(p, a->arg);
+    } else {
+        LLVMValueRef by = llfi_index_dim(s, a->by), of = form_value(p, &s->demands.form[a->arg]);
+        x = a->kind == LLFI_ATOM_DIV ? LLVMBuildUDiv(s->emit.b, of, by, "")
+                                     : LLVMBuildURem(s->emit.b, of, by, "");
+    }
+    s->index->atom[atom] = (known){x, s->index->epoch, s->index->inner[atom] ? p->lane : ANY_LANE};
+}
+
+/* Pushes what a form still wants; how many. */
+static uint32_t want(const point *p, const llfi_ix_form *f, uint32_t *stack)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < f->terms; k++) {
+        uint32_t atom = p->s->demands.term[f->first + k].atom;
+        if (!is_known(p, atom))
+            stack[n++] = atom;
+    }
+    return n;
+}
+
+LLVMValueRef llfi_index_offset(llfi_site *s, uint32_t demand, const llfi_tile *tile, uint32_t lane)
+{
+    const llfi_demands *list = &s->demands;
+    const llfi_demand *d = &list->at[demand];
+    if (d->offset == LLFI_OFFSET_LINEAR) {
+        if (!tile)
+            return LLVMConstInt(s->emit.i64, 0, 0);
+        LLVMValueRef first = tile->first;
+        return lane ? LLVMBuildAdd(s->emit.b, first, LLVMConstInt(s->emit.i64, lane, 0), "") : first;
+    }
+    const point p = {s, tile, lane};
+    uint32_t *stack = s->index->stack, depth = want(&p, &list->form[d->offset], stack);
+    while (depth) {
+        uint32_t top = stack[depth - 1], more = 0;
+        const llfi_atom *a = &list->atom[top];
+        if (!is_known(&p, top)) {
+            if (a->kind != LLFI_ATOM_AXIS)
+                more = want(&p, &list->form[a->arg], stack + depth);
+            if (more) {
+                depth += more;
+                continue;
+            }
+            know(&p, top);
+        }
+        depth--;
+    }
+    return s->emit.status == LLF_OK ? form_value(&p, &list->form[d->offset]) : NULL;
+}
