@@ -47,11 +47,13 @@ for arch in sm_75 sm_80 sm_90a; do
         done
     done
     mkdir -p "$FOLDER/$arch/random"
-    "$BIN/random_pointwise" --emit-ptx "$FOLDER/$arch/random" --count "${LLFUSE_PTXAS_COUNT:-150}" --seed 1 \
-        --target nvptx:$arch --threads "$jobs" >"$FOLDER/random.log" 2>&1 || {
-        cat "$FOLDER/random.log" >&2
-        echo "random graphs for $arch" >>"$FOLDER/not-compiled"
-    }
+    for views in 0 40; do
+        "$BIN/random_pointwise" --emit-ptx "$FOLDER/$arch/random" --count "${LLFUSE_PTXAS_COUNT:-150}" --seed 1 \
+            --views $views --target nvptx:$arch --threads "$jobs" >"$FOLDER/random.log" 2>&1 || {
+            cat "$FOLDER/random.log" >&2
+            echo "random graphs (views: $views) for $arch" >>"$FOLDER/not-compiled"
+        }
+    done
 done >"$FOLDER/compiles"
 xargs -P "$jobs" -n 3 sh "$0" --compile <"$FOLDER/compiles"
 mkdir -p "$FOLDER/sm_90a/bench" # written for sm_90, as llfuse-bench does for every 9.x device
