@@ -135,6 +135,19 @@ static bool between(const explain *x, uint32_t a, uint32_t b)
     return false;
 }
 
+/* Does kernel `b` read what `a` stores at other points than its own? */
+static bool reads_moved(const explain *x, uint32_t a, uint32_t b)
+{
+    for (uint32_t m = 0; m < x->p->kernel[b].members; m++) {
+        llf_id id = x->p->kernel[b].member[m];
+        for (uint32_t k = 0; k < llfi_node_at(x->g, id)->arity; k++)
+            if (x->store[llfi_fuse_operand(&x->view, id, k)] == a + 1 &&
+                llfi_legal_moved(x->g, x->view.source, id, k))
+                return true;
+    }
+    return false;
+}
+
 /* `a` and `b` are the nodes through which the kernels meet. */
 static llfi_fuse_why why_apart(explain *x, uint32_t ka, uint32_t kb, llf_id a, llf_id b)
 {
@@ -142,6 +155,8 @@ static llfi_fuse_why why_apart(explain *x, uint32_t ka, uint32_t kb, llf_id a, l
         return LLFI_WHY_HEURISTIC;
     if (!llfi_legal_space(x->g, x->p->kernel[ka].store[0], x->p->kernel[kb].store[0]))
         return LLFI_WHY_SPACE;
+    if (reads_moved(x, ka, kb) || reads_moved(x, kb, ka))
+        return LLFI_WHY_MAP;
     llfi_fuse_size s = both(x, ka, kb);
     llfi_fuse_why why = llfi_legal_size(x->o, &s);
     if (why != LLFI_WHY_FUSED)

@@ -53,12 +53,15 @@ static bool *lonely(const search *s, bool *moved)
     return alone;
 }
 
-/* Size of `v` with what it recomputes, and demands of one evaluation. */
-static llf_status recomputed_size(search *s, llf_id v, llfi_fuse_size *size, uint32_t *spread)
+/* Size of `v` with what it recomputes, and demands of one evaluation; `from_memory`: all that it reads is
+ * stored anyway, so that recomputing it does not store another value in its stead. */
+static llf_status recomputed_size(search *s, llf_id v, const bool *moved, llfi_fuse_size *size,
+                                  uint32_t *spread, bool *from_memory)
 {
     const llf_graph *g = s->g;
     LLF_TRY(llfi_group_wants(&s->groups, v));
     *size = (llfi_fuse_size){.nodes = 1, .cost = llfi_legal_cost(g, v)};
+    *from_memory = true;
     for (size_t i = 0; i < s->groups.want.count; i++) {
         llf_id w = s->groups.want.at[i].id;
         bool inside = s->view.role[w] == LLFI_ROLE_RECOMPUTE;
@@ -67,6 +70,8 @@ static llf_status recomputed_size(search *s, llf_id v, llfi_fuse_size *size, uin
         size->cost += inside ? llfi_legal_cost(g, w) : 0;
         size->scalars += scalar;
         size->reads += !inside && !scalar;
+        *from_memory =
+            *from_memory && (inside || s->view.role[w] == LLFI_ROLE_LEAF || s->view.output[w] || moved[w]);
     }
     *spread = 1;
     for (uint32_t k = 0; k < llfi_node_at(g, v)->arity; k++) {
@@ -96,11 +101,13 @@ static llf_status find_recomputed(search *s)
         bool point = llfi_type_of(g, v).rank == 0;
         llfi_fuse_size size;
         uint32_t spread;
+        bool from_memory;
         if (s->view.role[v] != LLFI_ROLE_OWN || (!point && !moved[v]) || s->view.output[v] || alone[v])
             continue;
-        LLF_TRY(recomputed_size(s, v, &size, &spread));
-        if (point ? llfi_legal_moves(&s->view, v) <= 1 && llfi_legal_recompute(s->o, &size)
-                  : llfi_legal_spread(s->o, &size, spread) && saves_traffic(s, v, size.reads)) {
+        LLF_TRY(recomputed_size(s, v, moved, &size, &spread, &from_memory));
+        if (point
+                ? llfi_legal_moves(&s->view, v) <= 1 && llfi_legal_recompute(s->o, &size)
+                : from_memory && llfi_legal_spread(s->o, &size, spread) && saves_traffic(s, v, size.reads)) {
             s->view.role[v] = LLFI_ROLE_RECOMPUTE;
             s->view.spread[v] = spread;
         }

@@ -95,6 +95,24 @@ static bool read_line(runner *r, const char *at)
     return !*at;
 }
 
+/* "; set N=2, M=3" of the graph: what no input of rank 1 says. */
+static void set_symbols(runner *r)
+{
+    const llf_graph *g = r->g;
+    for (size_t i = 0; i < g->directives.count; i++) {
+        const char *at = strstr(llfi_name(g, g->directives.at[i]), "set ");
+        for (at = at ? at + 4 : ""; *at; at += strspn(at, ", ")) {
+            size_t name = strcspn(at, "="), item = strcspn(at, ", ");
+            for (uint32_t s = 0; s < llfi_dims_symbols(g->dims); s++) {
+                const char *known = llfi_dims_symbol_name(g->dims, s);
+                if (r->symbol[s] < 0 && name < item && strlen(known) == name && !memcmp(known, at, name))
+                    r->symbol[s] = strtoll(at + name + 1, NULL, 10);
+            }
+            at += item;
+        }
+    }
+}
+
 /* Symbols come from the lengths of rank-1 inputs. */
 static bool bind_symbols(runner *r)
 {
@@ -108,6 +126,7 @@ static bool bind_symbols(runner *r)
         if (t.rank == 1 && llfi_dim_is_symbol(g->dims, t.dim[0], &s) && r->symbol[s] < 0)
             r->symbol[s] = r->in[i].count;
     }
+    set_symbols(r);
     return true;
 }
 
