@@ -140,6 +140,33 @@ llf_status llfi_pointwise_vectors(const llf_graph *g, const llfi_demands *list, 
     return LLF_OK;
 }
 
+/* floor(x / extent) of two numbers that are at most the number of elements. Where that is not known to fit,
+ * it is decided for the whole kernel at run time: a GPU divides 64 bits by a long subroutine. */
+static LLVMValueRef quotient(llfi_site *s, LLVMValueRef x, LLVMValueRef extent)
+{
+    LLVMBuilderRef b = s->emit.b;
+    if (s->demands.space.narrow || LLVMIsAConstantInt(extent))
+        return LLVMBuildUDiv(b, x, extent, "");
+    LLVMBasicBlockRef road[2], both;
+    for (int i = 0; i < 2; i++)
+        road[i] = LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
+    both = LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
+    LLVMValueRef limit = LLVMConstInt(s->emit.i64, UINT64_C(1) << 32, 0), n = llfi_pointwise_dim(s, 0), q[2];
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, n, limit, ""), road[0], road[1]);
+    LLVMPositionBuilderAtEnd(b, road[0]);
+    q[0] = LLVMBuildUDiv(b, LLVMBuildTrunc(b, x, s->emit.i32, ""), LLVMBuildTrunc(b, extent, s->emit.i32, ""),
+                         "");
+    q[0] = LLVMBuildZExt(b, q[0], s->emit.i64, "");
+    LLVMBuildBr(b, both);
+    LLVMPositionBuilderAtEnd(b, road[1]);
+    q[1] = LLVMBuildUDiv(b, x, extent, "");
+    LLVMBuildBr(b, both);
+    LLVMPositionBuilderAtEnd(b, both);
+    LLVMValueRef out = LLVMBuildPhi(b, s->emit.i64, "");
+    LLVMAddIncoming(out, q, road, 2);
+    return out;
+}
+
 void llfi_pointwise_axes(llfi_site *s, LLVMValueRef linear, LLVMValueRef *axis)
 {
     LLVMBuilderRef b = s->emit.b;
@@ -149,20 +176,14 @@ void llfi_pointwise_axes(llfi_site *s, LLVMValueRef linear, LLVMValueRef *axis)
     if (s->demands.forms == 0)
         return;
     LLVMValueRef rest = space->narrow ? LLVMBuildTrunc(b, linear, s->emit.i32, "") : linear;
-    for (uint32_t k = space->axes; k-- > 0;) {
-        axis[k] = rest;
-        if (k == 0 || (space->used & ((1u << k) - 1) & ~0u) == 0) {
-            if (k) { /* nobody asks for the axes before it */
-                LLVMValueRef extent = llfi_index_dim(s, space->extent[k]);
-                axis[k] = space->used >> k & 1 ? LLVMBuildURem(b, rest, extent, "") : rest;
-            }
-            return;
-        }
-        LLVMValueRef extent = llfi_index_dim(s, space->extent[k]);
-        LLVMValueRef quotient = LLVMBuildUDiv(b, rest, extent, "");
-        axis[k] = LLVMBuildSub(b, rest, LLVMBuildMul(b, quotient, extent, ""), "");
-        rest = quotient;
+    for (uint32_t k = space->axes; k-- > 1;) {
+        LLVMValueRef extent = llfi_index_dim(s, space->extent[k]), q = quotient(s, rest, extent);
+        axis[k] = LLVMBuildSub(b, rest, LLVMBuildMul(b, q, extent, ""), ""); /* dead where nobody asks */
+        rest = q;
+        if ((space->used & ((1u << k) - 1)) == 0)
+            return; /* nobody asks for the axes before it */
     }
+    axis[0] = rest;
 }
 
 LLVMValueRef llfi_pointwise_dim(const llfi_site *s, uint32_t index)

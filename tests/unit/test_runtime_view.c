@@ -1,0 +1,133 @@
+/* Views at run time on the host: guards, aliasing under index maps, sizes of one program, pieces of rows. */
+#include "runtime_util.h"
+
+static const llf_options host = {.size = sizeof host, .target = "host", .compile_threads = 1};
+
+static llf_tensor matrix(float *data, int64_t a, int64_t b)
+{
+    return (llf_tensor){.data = data, .dtype = LLF_F32, .rank = 2, .shape = {a, b}};
+}
+
+static void bind_to(llf_execution *e, uint32_t index, llf_tensor t)
+{
+    assert_ok(e, llf_bind(e, index, &t));
+}
+
+/* x[B, N] + w[M]: M must be N */
+static llf_graph *guarded(llf_context *cx)
+{
+    llf_graph *g = llf_graph_create(cx, "guarded");
+    int64_t b = llf_symbol(g, "B"), n = llf_symbol(g, "N"), m = llf_symbol(g, "M");
+    llf_id x = llf_input(g, "x", LLF_F32, 2, (int64_t[]){b, n}), w = llf_input(g, "w", LLF_F32, 1, &m);
+    llf_output(g, llf_add(g, x, w));
+    return g;
+}
+
+static void a_broken_guard_names_both_extents_and_values(void **state)
+{
+    (void)state;
+    test_road r = test_open(guarded, &host, 1);
+    float x[12] = {0}, w[4] = {1, 2, 3, 4}, y[12];
+    bind_to(r.e, 0, matrix(x, 3, 4));
+    bind_to(r.e, 1, test_vector(LLF_F32, w, 3));
+    bind_to(r.e, 2, matrix(y, 3, 4));
+    assert_refused(llf_prepare(r.e), LLF_E_GUARD, llf_execution_error(r.e)->message, "N (4)");
+    assert_non_null(strstr(llf_execution_error(r.e)->message, "M (3)"));
+    bind_to(r.e, 1, test_vector(LLF_F32, w, 4));
+    assert_ok(r.e, llf_prepare(r.e));
+    assert_ok(r.e, llf_run(r.e, NULL));
+    for (int i = 0; i < 12; i++)
+        assert_true(y[i] == (float)(i % 4 + 1));
+    test_close(&r);
+}
+
+/* x + x^T, and v + x read in order beside it */
+static llf_graph *mirrored(llf_context *cx)
+{
+    llf_graph *g = llf_graph_create(cx, "mirrored");
+    int64_t n = llf_symbol(g, "N");
+    llf_id x = llf_input(g, "x", LLF_F32, 2, (int64_t[]){n, n}),
+           v = llf_input(g, "v", LLF_F32, 2, (int64_t[]){n, n});
+    llf_output(g, llf_add(g, llf_add(g, v, x), llf_permute(g, x, (int64_t[]){1, 0})));
+    return g;
+}
+
+static void an_output_may_not_be_an_input_read_elsewhere(void **state)
+{
+    (void)state;
+    test_road r = test_open(mirrored, &host, 1);
+    assert_int_equal(r.p->plan.kernels, 1);
+    assert_false(llfi_program_inplace(r.p, 0, 0)); /* other points of x are still to be read */
+    assert_true(llfi_program_inplace(r.p, 1, 0));
+    float x[4] = {1, 2, 3, 4}, v[4] = {10, 20, 30, 40};
+    bind_to(r.e, 0, matrix(x, 2, 2));
+    bind_to(r.e, 1, matrix(v, 2, 2));
+    bind_to(r.e, 2, matrix(x, 2, 2));
+    assert_refused(llf_prepare(r.e), LLF_E_ALIAS, llf_execution_error(r.e)->message, "input x");
+    bind_to(r.e, 2, matrix(v, 2, 2));
+    assert_ok(r.e, llf_prepare(r.e));
+    assert_ok(r.e, llf_run(r.e, NULL));
+    const float want[] = {12, 25, 35, 48};
+    for (int i = 0; i < 4; i++)
+        assert_true(v[i] == want[i]);
+    test_close(&r);
+}
+
+/* (x * r) + w over columns turned round: stretched, by rows, by columns and backwards */
+static llf_graph *all_ways(llf_context *cx)
+{
+    llf_graph *g = llf_graph_create(cx, "all_ways");
+    int64_t b = llf_symbol(g, "B"), n = llf_symbol(g, "N");
+    llf_id x = llf_input(g, "x", LLF_F32, 2, (int64_t[]){b, n}),
+           r = llf_input(g, "r", LLF_F32, 2, (int64_t[]){b, 1});
+    llf_id w = llf_input(g, "w", LLF_F32, 1, &n);
+    llf_output(g, llf_add(g, llf_mul(g, x, r), llf_flip(g, w, 1, (int64_t[]){0})));
+    return g;
+}
+
+/* One program, many sizes: rows shorter and longer than vectors, pieces that begin inside rows, none at all.
+ */
+static void one_program_serves_all_sizes(void **state)
+{
+    (void)state;
+    const int64_t size[][2] = {{0, 5}, {5, 0}, {1, 1}, {3, 1}, {1, 100}, {7, 3}, {64, 65}, {1001, 333}};
+    test_road t = test_open(all_ways, &host, 3);
+    for (size_t k = 0; k < LLFI_COUNT(size); k++) {
+        int64_t b = size[k][0], n = size[k][1];
+        float *x = malloc((size_t)(b * n + 1) * sizeof *x), *y = malloc((size_t)(b * n + 1) * sizeof *y);
+        float *r = malloc((size_t)(b + 1) * sizeof *r), *w = malloc((size_t)(n + 1) * sizeof *w);
+        assert_true(x && y && r && w);
+        for (int64_t i = 0; i < b * n; i++)
+            x[i] = (float)(i % 251);
+        for (int64_t i = 0; i < b; i++)
+            r[i] = (float)(i % 17);
+        for (int64_t i = 0; i < n; i++)
+            w[i] = (float)(i * 8);
+        y[b * n] = -1;
+        bind_to(t.e, 0, matrix(x, b, n));
+        bind_to(t.e, 1, matrix(r, b, 1));
+        bind_to(t.e, 2, test_vector(LLF_F32, w, n));
+        bind_to(t.e, 3, matrix(y, b, n));
+        assert_ok(t.e, llf_prepare(t.e));
+        assert_ok(t.e, llf_run(t.e, NULL));
+        for (int64_t i = 0; i < b * n; i++)
+            if (y[i] != x[i] * r[i / n] + w[n - 1 - i % n])
+                fail_msg("[%lld, %lld]: element %lld", (long long)b, (long long)n, (long long)i);
+        assert_true(y[b * n] == -1);
+        free(x);
+        free(y);
+        free(r);
+        free(w);
+    }
+    test_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_broken_guard_names_both_extents_and_values),
+        cmocka_unit_test(an_output_may_not_be_an_input_read_elsewhere),
+        cmocka_unit_test(one_program_serves_all_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
