@@ -346,6 +346,20 @@ static int64_t points_of(const llf_graph *g, const int64_t *symbol)
     return most < BENCH_SAMPLES ? most : BENCH_SAMPLES;
 }
 
+/* Does every point of every node need the same point of its operands, or a rank-0 one? */
+static bool pointwise(const llf_graph *g)
+{
+    for (llf_id id = 0; id < g->nodes.count; id++) {
+        const llfi_node *n = llfi_node_at(g, id);
+        if (llfi_ops[n->op].cls == LLFI_CLASS_VIEW)
+            return false;
+        for (uint32_t i = 0; i < n->arity; i++)
+            if (llfi_type_of(g, n->arg[i]).rank && !llfi_same_space(g, id, i))
+                return false;
+    }
+    return true;
+}
+
 llf_status bench_check_nodes(bench_run *r, const llf_graph *g, const int64_t *symbol,
                              const bench_tensor *input, void *const *output, bench_verdict *v)
 {
@@ -354,9 +368,14 @@ llf_status bench_check_nodes(bench_run *r, const llf_graph *g, const int64_t *sy
     void **buffer = NULL;
     llfi_arena_init(&c.arena, mem);
     llf_status status = decompose(&c);
-    if (status == LLF_OK && c.flat->nodes.count > MAX_NODES) {
-        fprintf(stderr, "llfuse-bench: %zu nodes: more than %u are not checked one by one\n",
-                c.flat->nodes.count, MAX_NODES);
+    if (status == LLF_OK && (c.flat->nodes.count > MAX_NODES || !pointwise(c.flat))) {
+        if (c.flat->nodes.count > MAX_NODES)
+            fprintf(stderr, "llfuse-bench: %zu nodes: more than %u are not checked one by one\n",
+                    c.flat->nodes.count, MAX_NODES);
+        else
+            fprintf(stderr,
+                    "llfuse-bench: views or broadcasts: fused is compared with unfused on every element, "
+                    "nodes are not checked one by one\n");
         v->sound = true;
         v->max_err = NAN;
         goto out;
