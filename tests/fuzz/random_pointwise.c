@@ -1,8 +1,10 @@
-/* random_pointwise.c: random_pointwise [--count N] [--seed S] [--only SEED] [--target T] [--threads N]
+/* random_pointwise.c: random_pointwise [--count N] [--part K] [--seed S] [--only SEED] [--target T]
+ * [--threads N]
  * [--primitive PERCENT] [--views PERCENT] [--emit-ptx FOLDER] Checks graphs of seeds S, S+1, ...
  * (random_check.c) and prints "N passed, M failed, K skipped"; with --emit-ptx it writes their kernels
  * instead (random_emit.c) and needs no device. Exit: 0 all passed, 1 a check failed, 2 bad usage, 77 no such
- * device here. LLFUSE_RANDOM_COUNT is the default of --count, else 10000. */
+ * device here. LLFUSE_RANDOM_COUNT is the default of --count, else 10000; --part K takes a
+ * K-th of it. */
 #include "random_check.h"
 #include "random_emit.h"
 
@@ -69,7 +71,7 @@ static int usage(const char *what)
     fprintf(stderr,
             "random_pointwise: %s\nusage: random_pointwise [--count N] [--seed S] [--only SEED] [--target "
             "host|nvptx] "
-            "[--threads N] [--primitive PERCENT] [--views PERCENT] [--emit-ptx FOLDER]\n",
+            "[--part K] [--threads N] [--primitive PERCENT] [--views PERCENT] [--emit-ptx FOLDER]\n",
             what);
     return 2;
 }
@@ -104,6 +106,8 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
             w->count = n;
         else if (strcmp(argv[i], "--seed") == 0)
             w->first = n;
+        else if (strcmp(argv[i], "--part") == 0 && n >= 1)
+            w->count /= n;
         else if (strcmp(argv[i], "--only") == 0)
             w->first = n, w->count = 1;
         else if (strcmp(argv[i], "--threads") == 0 && n >= 1 && n <= 64)
