@@ -23,7 +23,6 @@ static llf_status explain_one(bench_run *r, const bench_case *k, const char *heu
     if (status == LLF_OK) {
         llfi_str_printf(out, "%s, heuristic %s, target %s\n", k->name, heuristic, p->target.name);
         status = llfi_plan_explain(r->cx, p->graph, &p->plan, &o, out);
-        llfi_str_puts(out, "\n");
     }
     llf_program_destroy(p);
     if (g)
@@ -63,8 +62,10 @@ static llf_status emit_one(bench_run *r, const bench_case *k, const char *heuris
 
 llf_status bench_explain(bench_run *r, const bench_case *k, llfi_str *out)
 {
-    for (uint32_t i = 0; i < r->opt->heuristics; i++)
+    for (uint32_t i = 0; i < r->opt->heuristics; i++) {
+        llfi_str_puts(out, i ? "\n" : "");
         LLF_TRY(explain_one(r, k, r->opt->heuristic[i], out));
+    }
     return LLF_OK;
 }
 

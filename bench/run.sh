@@ -7,6 +7,7 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 setup_packages
 log="$root/build/release.log"
 mkdir -p "$root/build"
+echo "run.sh: building release (log: $log)" >&2
 if ! { (cd "$root" && cmake --preset release) && cmake --build "$root/build/release"; } >"$log" 2>&1; then
     tail -n 40 "$log" >&2
     echo "run.sh: the build failed; all of its output is in $log" >&2
