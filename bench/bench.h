@@ -14,6 +14,7 @@ enum { BENCH_DONE = 0, BENCH_FAILED = 1, BENCH_USAGE = 2, BENCH_NO_TARGET = 3 };
 
 #define BENCH_NAME 64u
 #define BENCH_SETS 64u
+#define BENCH_PATTERNS 64u
 #define BENCH_TENSORS 64u /* most inputs and outputs of a case's graph, together */
 
 typedef struct {
@@ -34,9 +35,10 @@ static inline bool bench_is_set(const bench_setting *set, uint32_t count, const 
 typedef struct {
     const char **file; /* into argv; the caller's array of argc entries */
     uint32_t files;
-    const char *pattern, *target, *numerics, *json, *csv, *emit;
+    const char *pattern[BENCH_PATTERNS], *target, *numerics, *json, *csv, *emit;
     char heuristic[8][BENCH_NAME];
     uint32_t heuristics;
+    uint32_t patterns;
     bench_setting set[BENCH_SETS];
     uint32_t sets;
     char sweep_symbol[BENCH_NAME];
@@ -84,7 +86,7 @@ typedef struct {
     bench_case *at;
     size_t count, cap;
 } bench_cases;
-/* Built-in cases, or the options' files, that match the pattern. */
+/* Built-in cases, or the options' files, that match one of the patterns. */
 llf_status bench_cases_load(llfi_diag *, const bench_options *, bench_cases *);
 /* Reads the `;` directives of a case's text. */
 llf_status bench_case_read(llfi_diag *, bench_case *);

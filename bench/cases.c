@@ -257,9 +257,30 @@ static void base_name(const char *file, char *name, size_t size)
     snprintf(name, size, "%.*s", dot && dot != base ? (int)(dot - base) : (int)strlen(base), base);
 }
 
-static bool matches(const bench_options *o, const char *name)
+static bool matches(const char *pattern, const char *name)
 {
-    return !o->pattern || strstr(name, o->pattern) || !fnmatch(o->pattern, name, 0);
+    return strstr(name, pattern) || !fnmatch(pattern, name, 0);
+}
+
+static bool wanted(const bench_options *o, const char *name)
+{
+    for (uint32_t i = 0; i < o->patterns; i++)
+        if (matches(o->pattern[i], name))
+            return true;
+    return !o->patterns;
+}
+
+/* A pattern without a case is a slip of the pen. */
+static llf_status all_matched(llfi_diag *d, const bench_options *o, const bench_cases *list)
+{
+    for (uint32_t i = 0; i < o->patterns; i++) {
+        bool found = false;
+        for (size_t k = 0; k < list->count && !found; k++)
+            found = matches(o->pattern[i], list->at[k].name);
+        if (!found)
+            return llfi_fail(d, LLF_E_ARG, "no case matches '%s'; see --list", o->pattern[i]);
+    }
+    return LLF_OK;
 }
 
 llf_status bench_cases_load(llfi_diag *d, const bench_options *o, bench_cases *list)
@@ -269,14 +290,14 @@ llf_status bench_cases_load(llfi_diag *d, const bench_options *o, bench_cases *l
         char *text;
         size_t bytes;
         base_name(o->file[i], name, sizeof name);
-        if (!matches(o, name))
+        if (!wanted(o, name))
             continue;
         LLF_TRY(llfi_read_file(mem, d, o->file[i], FILE_LIMIT, &text, &bytes));
         LLF_TRY(add_case(d, list, name, o->file[i], text, bytes));
     }
     for (size_t i = 0; !o->files && i < bench_builtins_count; i++) {
         const bench_builtin *b = &bench_builtins[i];
-        if (!matches(o, b->name))
+        if (!wanted(o, b->name))
             continue;
         snprintf(file, sizeof file, "builtin/%s.llf", b->name);
         char *text = copy_text(b->text, b->bytes);
@@ -284,9 +305,7 @@ llf_status bench_cases_load(llfi_diag *d, const bench_options *o, bench_cases *l
             return llfi_nomem(d);
         LLF_TRY(add_case(d, list, b->name, file, text, b->bytes));
     }
-    if (!list->count)
-        return llfi_fail(d, LLF_E_ARG, "no case matches '%s'; see --list", o->pattern ? o->pattern : "");
-    return LLF_OK;
+    return all_matched(d, o, list);
 }
 
 void bench_cases_free(bench_cases *list)

@@ -23,6 +23,7 @@ static int exit_of(llf_status status)
     case LLF_E_PARSE:
     case LLF_E_TYPE:
     case LLF_E_GRAPH:
+    case LLF_E_GUARD:
     case LLF_E_LIMIT:
     case LLF_E_IO:
     case LLF_E_UNSUPPORTED:
@@ -146,10 +147,11 @@ static void list_cases(const bench_cases *cases)
     for (size_t i = 0; i < cases->count; i++) {
         const bench_case *k = &cases->at[i];
         printf("%-22s", k->name);
+        int width = 0;
         for (uint32_t s = 0; s < k->sets; s++)
-            printf(" %s=%lld", k->set[s].name, (long long)k->set[s].value);
+            width += printf(" %s=%lld", k->set[s].name, (long long)k->set[s].value);
         if (k->expect_kernels)
-            printf("  kernels %u -> %u", k->kernels[0], k->kernels[1]);
+            printf("%*s  kernels %2u -> %u", width < 12 ? 12 - width : 0, "", k->kernels[0], k->kernels[1]);
         if (k->expect_transfers)
             printf("  transfers %u -> %u", k->transfers[0], k->transfers[1]);
         putchar('\n');
@@ -167,6 +169,8 @@ static int inspect(bench_run *r, const bench_cases *cases)
         status = r->opt->emit ? bench_emit(r, &cases->at[i], &out) : bench_explain(r, &cases->at[i], &out);
         if (status == LLF_OK && out.failed)
             status = llfi_nomem(&r->cx->diag);
+        if (status == LLF_OK && r->opt->explain && i)
+            putchar('\n');
         if (status == LLF_OK && out.at)
             fwrite(out.at, 1, out.len, stdout);
     }
@@ -272,7 +276,8 @@ static int report(bench_run *r)
     bool colour = isatty(fileno(people)) && !(no_color && *no_color);
     if (r->rows.count)
         h.target = r->rows.at[0].target;
-    bench_report_table(people, &h, &r->rows, colour);
+    if (r->rows.count) /* each case that has no row has said why */
+        bench_report_table(people, &h, &r->rows, colour);
     llfi_str s;
     llfi_str_init(&s, mem);
     bool fine = true;

@@ -137,9 +137,11 @@ static bool parse_emit(bench_options *o, const char *text, char *error, size_t s
 static bool parse_valued(bench_options *o, const char *name, const char *value, char *error, size_t size)
 {
     int64_t n = 0;
-    if (!strcmp(name, "--case"))
-        o->pattern = value;
-    else if (!strcmp(name, "--target"))
+    if (!strcmp(name, "--case")) {
+        if (o->patterns == BENCH_PATTERNS)
+            return FAIL("--case: more than %u patterns", BENCH_PATTERNS);
+        o->pattern[o->patterns++] = value;
+    } else if (!strcmp(name, "--target"))
         o->target = value;
     else if (!strcmp(name, "--json"))
         o->json = value;
@@ -271,7 +273,7 @@ void bench_help(FILE *f)
         "Without files: the built-in cases.\n\n"
         "what to run\n"
         "  --list                  name the cases and stop\n"
-        "  --case PATTERN          only cases with this name, glob or part of a name\n"
+        "  --case PATTERN          only cases with this name, glob or part of a name; may be repeated\n"
         "  --target T              host, nvptx, nvptx:sm_90a+ptx83 (default: nvptx if a GPU opens, else "
         "host)\n"
         "  --heuristic H,...       what to compare with none: none, primitive, greedy (default greedy)\n"
@@ -289,6 +291,7 @@ void bench_help(FILE *f)
         "  --compare-openmp        host: time a hand-written OpenMP loop too, where there is one\n"
         "how to measure\n"
         "  --warmup N              runs before the samples (default 3)\n"
+        "  --warm                  leave the caches as the last run left them\n"
         "  --min-samples N         at least 10 (default 10); more are taken while they are cheap\n"
         "what to write\n"
         "  --json FILE|-           rows and header as JSON\n"

@@ -22,7 +22,7 @@ static int usage(FILE *to)
           "  --set k=v,...     fusion parameters\n"
           "  --list-passes     names and meanings of the passes\n"
           "  --help            this text\n"
-          "LLF_LOGS, LLF_DUMP_DIR and LLF_OVERRIDE_DIR are heeded.\n",
+          "LLF_LOGS and LLF_DUMP_DIR are heeded.\n",
           to);
     return to == stdout ? 0 : 2;
 }

@@ -134,6 +134,20 @@ static llf_status wrong_extent(llf_execution *e, uint32_t binding, uint32_t axis
                   got, want);
 }
 
+/* An extent without a value: a symbol in it that nothing binds, else a division by 0 or an overflow. */
+static llf_status no_extent(llf_execution *e, uint32_t binding, uint32_t axis)
+{
+    const llfi_dims *dims = e->loaded->program->graph->dims;
+    for (uint32_t s = 0; s < llfi_dims_symbols(dims); s++)
+        if (e->symbol[s] < 0)
+            return refuse(e, LLF_E_GUARD, binding,
+                          "axis %u: its extent cannot be computed: symbol %s stands alone as an extent of no "
+                          "input",
+                          axis, llfi_dims_symbol_name(dims, s));
+    return refuse(e, LLF_E_GUARD, binding, "axis %u: its extent cannot be computed from the inputs' shapes",
+                  axis);
+}
+
 /* Every extent against its expression, and the size in bytes. */
 static llf_status check_extents(llf_execution *e, uint32_t binding)
 {
@@ -143,8 +157,7 @@ static llf_status check_extents(llf_execution *e, uint32_t binding)
     int64_t want, bytes;
     for (uint32_t i = 0; i < type.rank; i++) {
         if (!llfi_dim_eval(g->dims, type.dim[i], e->symbol, &want))
-            return refuse(e, LLF_E_GUARD, binding,
-                          "axis %u: its extent cannot be computed from the inputs' shapes", i);
+            return no_extent(e, binding, i);
         if (want != t->shape[i])
             return wrong_extent(e, binding, i, type.dim[i], want);
     }
