@@ -1,7 +1,7 @@
 /* embed.c: llfuse in somebody else's program, as the head of llfuse.h shows it: build a graph, compile, load,
  * bind, run. `embed` runs on the CPU, `embed nvptx` on the GPU: the same calls, with device pointers. Exit
- * code 3: no such target here. It uses the public header and, for the GPU's memory, the CUDA driver, and
- * nothing of llfuse's insides. */
+ * code 3: no such target here. It uses the public header and, for the GPU's memory (-DLLFUSE_CUDA, and -I for
+ * cuda.h), the CUDA driver, and nothing of llfuse's insides. */
 #include <llfuse/llfuse.h>
 
 #include <stdio.h>
@@ -91,6 +91,11 @@ int main(int argc, char **argv)
     if (strncmp(target, "nvptx", 5) == 0)
         code = scale_on_gpu(target, in, out);
     else
+#else
+    if (strncmp(target, "nvptx", 5) == 0) {
+        fprintf(stderr, "embed was built without LLFUSE_CUDA: it has no memory on a GPU\n");
+        code = 3;
+    } else
 #endif
         code = scale(target, in, out);
     for (int i = 0; i < N && code == 0; i++)
