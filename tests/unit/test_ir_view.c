@@ -107,8 +107,9 @@ static void show_guards(const llf_graph *g, char *out, size_t size)
     for (size_t i = 0; i < g->guards.count; i++) {
         const llfi_guard *u = &g->guards.at[i];
         size_t n = strlen(out);
-        snprintf(out + n, size - n, "%s%s %s %s", i ? "; " : "", llfi_show_dim(g, u->a).text,
-                 u->at_most ? "<=" : "==", llfi_show_dim(g, u->b).text);
+        int more = snprintf(out + n, size - n, "%s%s %s %s", i ? "; " : "", llfi_show_dim(g, u->a).text,
+                            u->at_most ? "<=" : "==", llfi_show_dim(g, u->b).text);
+        assert_true(more > 0 && (size_t)more < size - n);
         assert_int_equal(u->node, g->outputs.at[0]);
     }
 }
