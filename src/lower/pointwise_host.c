@@ -4,7 +4,8 @@
 #include "lower/pointwise.h"
 
 #define WIDTH_MAX 64u
-#define DEAR 256u   /* estimated instructions from which chains of calls bind: more of them must overlap */
+#define DEAR 256u /* estimated instructions from which chains of calls bind: more of them must overlap */
+#define REST_WIDTH 8u
 #define GRAIN 16384 /* elements worth a thread's wake-up when each costs little */
 #define GRAIN_MIN 1024
 
@@ -92,13 +93,19 @@ static llf_status uniform(llfi_site *s, LLVMValueRef begin, LLVMValueRef *end)
     return s->emit.status;
 }
 
-/* Vectors, then single elements. */
+/* Width of what a loop of this width leaves over: single elements, but where each is dear, shorter vectors
+ * first. */
+static uint32_t shorter(const llfi_schedule *p, uint32_t width)
+{
+    return width > REST_WIDTH && p->cost > DEAR ? REST_WIDTH : 1;
+}
+
+/* Vectors, then what is left of them. */
 static llf_status piece(llfi_site *s, const row *r, LLVMValueRef begin, LLVMValueRef end,
                         LLVMBasicBlockRef done)
 {
     LLVMBuilderRef b = s->emit.b;
-    uint32_t width = s->schedule->width;
-    if (width > 1) {
+    for (uint32_t width = s->schedule->width; width > 1; width = shorter(s->schedule, width)) {
         LLVMValueRef count = LLVMBuildSub(b, end, begin, "");
         LLVMValueRef whole = LLVMBuildAnd(b, count, LLVMConstInt(s->emit.i64, ~(uint64_t)(width - 1), 0), "");
         LLVMValueRef middle = LLVMBuildAdd(b, begin, whole, "");
