@@ -722,17 +722,9 @@ bool llfi_dim_diff(llfi_dims *d, llfi_dim a, llfi_dim b, llfi_dim *pos, llfi_dim
  */
 static bool mono_quotient(llfi_dims *d, llfi_dim mono, llfi_dim by, llfi_dim *out)
 {
-    int64_t x[MAX_FACTORS], y[MAX_FACTORS], w[MAX_FACTORS];
-    uint32_t n = factors(d, mono, x), m = factors(d, by, y), j = 0, k = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (j < m && x[i] == y[j])
-            j++;
-        else
-            w[k++] = x[i];
-    }
-    if (j < m)
-        return false;
-    *out = k == 0 ? llfi_dim_const(d, 1) : k == 1 ? (llfi_dim)w[0] : intern(d, PROD, w, k);
+    int64_t y[MAX_FACTORS];
+    uint32_t m = factors(d, by, y);
+    *out = without(d, mono, y, m);
     return *out != LLFI_DIM_NONE;
 }
 
