@@ -29,16 +29,15 @@ llfi_dim llfi_dim_add(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_sub(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_mul(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_floordiv(llfi_dims *, llfi_dim, llfi_dim); /* by 0 at evaluation: an error */
-/* a / b where b is one product that stands in every term of a, else LLFI_DIM_NONE: then a == result * b. */
-llfi_dim llfi_dim_quotient(llfi_dims *, llfi_dim a, llfi_dim b);
 llfi_dim llfi_dim_min(llfi_dims *, llfi_dim, llfi_dim);
 llfi_dim llfi_dim_max(llfi_dims *, llfi_dim, llfi_dim);
 
 /* For signed arithmetic on extents: a - b = *pos - *neg, in which no monomial stands on both sides and no
  * coefficient is negative. Equal differences give equal ids. False: out of memory or too large. */
 bool llfi_dim_diff(llfi_dims *, llfi_dim a, llfi_dim b, llfi_dim *pos, llfi_dim *neg);
-/* a = *q * s + *r, term by term: what s provably divides goes to q, constant factors by whole multiples. `a`
- * without negative coefficients. Always possible (q may be 0); false: out of memory or too large. */
+/* a = *q * s + *r, term by term: what s provably divides goes to q, constant factors by whole multiples; a
+ * sum divides itself alone. *r 0: exact. q may be 0. False: out of memory, too large, or q or r would be
+ * negative, which they never are when no coefficient of `a` is. */
 bool llfi_dim_divide(llfi_dims *, llfi_dim a, llfi_dim s, llfi_dim *q, llfi_dim *r);
 /* A guess for a / s where s is a sum: term `i` of a over the first term of s; the caller checks it. False: a
  * has no such term. *q LLFI_DIM_NONE: no quotient. */

@@ -99,8 +99,8 @@ static llf_status fill_hole(const asked *a, const llfi_ask *ask, uint32_t hole, 
         return FAIL(a, "%s: axis %u: -1 cannot stand for %lld / %lld: %s does not divide%s", name(a), hole,
                     (long long)n, (long long)k, operand(a).text,
                     lefts < t.rank ? " (apart from equal extents)" : "");
-    *out = llfi_dim_quotient(d, all, rest);
-    if (*out == LLFI_DIM_NONE)
+    llfi_dim over;
+    if (!llfi_dim_divide(d, all, rest, out, &over) || over != llfi_dim_const(d, 0))
         *out = llfi_dim_floordiv(d, all, rest);
     return *out == LLFI_DIM_NONE ? no_dim(a, hole) : LLF_OK;
 }
