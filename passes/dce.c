@@ -17,7 +17,7 @@ static bool *mark(const llf_graph *g, llfi_arena *arena)
         if (live[i]) {
             const llfi_node *n = &g->nodes.at[i];
             for (uint32_t k = 0; k < n->arity; k++)
-                live[n->arg[k]] = true;
+                live[llfi_args(g, n)[k]] = true;
         }
     return live;
 }

@@ -22,7 +22,7 @@ static bool foldable(const llf_graph *g, const llfi_node *n, const llf_id *map)
 static llf_status fold(llfi_pass *p, llfi_rewrite *r, llf_id old)
 {
     const llfi_node *n = &r->old[old];
-    uint64_t bits[3] = {0};
+    uint64_t bits[LLFI_INLINE_ARGS] = {0};
     for (uint32_t k = 0; k < n->arity; k++)
         bits[k] = llfi_node_at(r->g, r->map[n->arg[k]])->attr;
     llf_id decides = r->map[n->arg[llfi_eval_operand((llf_op)n->op)]];

@@ -14,7 +14,8 @@
 typedef struct {
     llf_graph *g; /* for lists and dims alone */
     llf_op op;
-    llf_id arg[3];
+    llf_id *arg;
+    uint32_t args;
     uint64_t attr;
     uint32_t type;
     llf_id is;
@@ -415,12 +416,18 @@ static bool step(want *w, uint32_t *fired)
     return false;
 }
 
-static llf_status simplify(llfi_pass *p, llfi_rewrite *r, llf_id old)
+static llf_status simplify(llfi_pass *p, llfi_rewrite *r, llf_id old, llf_id *arg)
 {
     const llfi_node *n = &r->old[old];
-    want w = {.g = r->g, .op = (llf_op)n->op, .attr = n->attr, .type = n->type, .is = LLF_NONE};
+    want w = {.g = r->g,
+              .op = (llf_op)n->op,
+              .arg = arg,
+              .args = n->arity,
+              .attr = n->attr,
+              .type = n->type,
+              .is = LLF_NONE};
     for (uint32_t k = 0; k < n->arity; k++)
-        w.arg[k] = r->map[n->arg[k]];
+        w.arg[k] = r->map[llfi_args(r->g, n)[k]];
     bool changed = false;
     while (w.is == LLF_NONE && step(&w, p->fired))
         changed = true;
@@ -429,17 +436,22 @@ static llf_status simplify(llfi_pass *p, llfi_rewrite *r, llf_id old)
         r->map[old] = w.is;
         return LLF_OK;
     }
-    return changed ? llfi_rewrite_op(r, old, w.op, w.arg, w.attr, &r->map[old]) : llfi_rewrite_copy(r, old);
+    return changed ? llfi_rewrite_op_n(r, old, w.op, w.args, w.arg, w.attr, &r->map[old])
+                   : llfi_rewrite_copy(r, old);
 }
 
 llf_status llfi_pass_simplify(llfi_pass *p, llf_graph *g)
 {
     llfi_rewrite r;
     LLF_TRY(llfi_rewrite_begin(&r, g, p->scratch));
+    uint32_t most = LLFI_INLINE_ARGS;
+    for (llf_id i = 0; i < r.olds; i++)
+        most = r.old[i].arity > most ? r.old[i].arity : most;
+    llf_id *arg = llfi_arena_alloc(p->scratch, most * sizeof *arg);
     for (llf_id i = 0; i < r.olds; i++) {
         if (r.old[i].op == LLF_OP_INPUT)
             continue;
-        llf_status st = simplify(p, &r, i);
+        llf_status st = arg ? simplify(p, &r, i, arg) : llfi_nomem(&p->cx->diag);
         if (st != LLF_OK) {
             llfi_rewrite_abort(&r);
             return st;

@@ -14,12 +14,12 @@ int64_t llfi_cost_saved(const llfi_fuse_view *v, llf_id a, llf_id b)
     const llfi_node *na = llfi_node_at(v->g, a), *nb = llfi_node_at(v->g, b);
     int64_t saved = 0;
     for (uint32_t k = 0; k < nb->arity; k++) {
-        llf_id p = v->source[nb->arg[k]];
+        llf_id p = v->source[llfi_args(v->g, nb)[k]];
         bool again = false, shared = false;
         for (uint32_t j = 0; j < k; j++)
-            again = again || v->source[nb->arg[j]] == p;
+            again = again || v->source[llfi_args(v->g, nb)[j]] == p;
         for (uint32_t j = 0; j < na->arity; j++)
-            shared = shared || v->source[na->arg[j]] == p;
+            shared = shared || v->source[llfi_args(v->g, na)[j]] == p;
         if (again)
             continue;
         if (p == a) /* the read, and the write where nobody else wants it */
@@ -62,14 +62,17 @@ llf_status llfi_kernel_reads(const llf_graph *g, const llfi_plan *p, uint32_t ke
                              llf_id **id, uint32_t *count)
 {
     const llfi_kernel *k = &p->kernel[kernel];
-    llf_id *all = llfi_arena_alloc(arena, ((size_t)k->members * 3 + 1) * sizeof *all);
+    size_t edges = 1;
+    for (uint32_t m = 0; m < k->members; m++)
+        edges += llfi_node_at(g, k->member[m])->arity;
+    llf_id *all = llfi_arena_alloc(arena, edges * sizeof *all);
     if (!all)
         return llfi_nomem(g->cx ? &g->cx->diag : NULL);
     uint32_t n = 0, distinct = 0;
     for (uint32_t m = 0; m < k->members; m++) {
         const llfi_node *node = llfi_node_at(g, k->member[m]);
         for (uint32_t a = 0; a < node->arity; a++) {
-            llf_id read = llfi_source(g, node->arg[a]);
+            llf_id read = llfi_source(g, llfi_args(g, node)[a]);
             if (llfi_node_is_buffered(llfi_node_at(g, read)) && !is_member(k, read))
                 all[n++] = read;
         }

@@ -73,7 +73,7 @@ static llf_status prepare(explain *x)
                                     : cls == LLFI_CLASS_VIEW ? LLFI_ROLE_DEAD
                                                              : LLFI_ROLE_OWN);
         for (uint32_t a = 0; a < node->arity && cls != LLFI_CLASS_VIEW; a++)
-            x->view.users[x->view.source[node->arg[a]]]++;
+            x->view.users[x->view.source[llfi_args(x->g, node)[a]]]++;
     }
     return index_readers(x);
 }
@@ -111,7 +111,7 @@ static llfi_fuse_size both(explain *x, uint32_t a, uint32_t b)
         for (uint32_t m = 0; m < x->p->kernel[pair[i]].members; m++) {
             const llfi_node *n = llfi_node_at(x->g, x->p->kernel[pair[i]].member[m]);
             for (uint32_t k = 0; k < n->arity; k++) {
-                llf_id p = x->view.source[n->arg[k]];
+                llf_id p = x->view.source[llfi_args(x->g, n)[k]];
                 const llfi_node *q = llfi_node_at(x->g, p);
                 s.scalars += llfi_node_is_scalar(q) && fresh(x, p);
             }
@@ -171,7 +171,7 @@ static llf_id user_in(const explain *x, uint32_t k, llf_id operand)
     for (uint32_t m = 0; m < kn->members; m++) {
         const llfi_node *n = llfi_node_at(x->g, kn->member[m]);
         for (uint32_t a = 0; a < n->arity; a++)
-            if (x->view.source[n->arg[a]] == operand)
+            if (x->view.source[llfi_args(x->g, n)[a]] == operand)
                 return kn->member[m];
     }
     return kn->store[0];

@@ -14,8 +14,6 @@ typedef struct {
     int64_t score;
 } candidate;
 
-#define CANDIDATES 6 /* a producer and a sibling per operand */
-
 typedef struct {
     llf_context *cx;
     const llf_graph *g;
@@ -24,7 +22,7 @@ typedef struct {
     llfi_fuse_view view;
     llfi_groups groups;
     llf_id *reader; /* by node: the last node placed that reads it */
-    candidate at[CANDIDATES];
+    candidate *at;  /* a producer and a sibling per operand of the node that has most */
     uint32_t count;
     bool log;
 } search;
@@ -127,9 +125,13 @@ static llf_status look(search *s)
     s->view.users = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->view.users);
     s->view.spread = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->view.spread);
     s->view.source = llfi_sources_make(g, s->scratch);
+    uint32_t most = LLFI_INLINE_ARGS;
+    for (size_t i = 0; i < n; i++)
+        most = g->nodes.at[i].arity > most ? g->nodes.at[i].arity : most;
+    s->at = llfi_arena_alloc(s->scratch, 2 * (size_t)most * sizeof *s->at);
     s->reader = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->reader);
     if (!s->view.role || !s->view.output || !s->view.users || !s->view.spread || !s->view.source ||
-        !s->reader)
+        !s->reader || !s->at)
         return llfi_nomem(&s->cx->diag);
     for (size_t i = 0; i < g->outputs.count; i++)
         s->view.output[g->outputs.at[i]] = true;
@@ -143,7 +145,7 @@ static llf_status look(search *s)
         else if (s->view.output[i] || s->view.users[i])
             s->view.role[i] = LLFI_ROLE_OWN;
         for (uint32_t k = 0; k < node->arity && s->view.role[i] == LLFI_ROLE_OWN; k++)
-            s->view.users[s->view.source[node->arg[k]]]++;
+            s->view.users[s->view.source[llfi_args(g, node)[k]]]++;
     }
     LLF_TRY(llfi_groups_init(&s->groups, s->cx, &s->view, s->scratch));
     return find_recomputed(s);

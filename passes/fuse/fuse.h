@@ -29,7 +29,7 @@ struct llfi_fuse_view {
 /* Operand `k` behind its views. */
 static inline llf_id llfi_fuse_operand(const llfi_fuse_view *v, llf_id id, uint32_t k)
 {
-    return v->source[llfi_node_at(v->g, id)->arg[k]];
+    return v->source[llfi_args(v->g, llfi_node_at(v->g, id))[k]];
 }
 
 /* Size of a kernel, as the caps count it. */

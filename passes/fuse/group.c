@@ -71,7 +71,7 @@ llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
     for (uint32_t k = 0; k < n->arity; k++) { /* direct edges first: they count uses */
         uint32_t uses = 0;
         llf_id p = llfi_fuse_operand(gs->view, v, k);
-        for (uint32_t j = 0; j < n->arity; j++)
+        for (uint32_t j = 0; j < n->arity; j++) /* few: decompose splits wide ones */
             uses += llfi_fuse_operand(gs->view, v, j) == p;
         if (llfi_node_at(g, p)->op != LLF_OP_CONST &&
             !want(gs, v, p, uses, llfi_legal_moved(g, gs->view->source, v, k)))

@@ -33,7 +33,7 @@ uint32_t llfi_legal_cost(const llf_graph *g, llf_id id)
 
 bool llfi_legal_moved(const llf_graph *g, const llf_id *source, llf_id id, uint32_t k)
 {
-    llf_id p = llfi_node_at(g, id)->arg[k];
+    llf_id p = llfi_args(g, llfi_node_at(g, id))[k];
     return llfi_type_of(g, source[p]).rank && (source[p] != p || !llfi_same_space(g, id, k));
 }
 

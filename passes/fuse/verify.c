@@ -72,7 +72,7 @@ static llf_status operands(check *c, uint32_t k)
     for (uint32_t i = 0; i < kn->members; i++) {
         const llfi_node *n = llfi_node_at(c->g, kn->member[i]);
         for (uint32_t a = 0; a < n->arity; a++) {
-            llf_id p = c->source[n->arg[a]];
+            llf_id p = c->source[llfi_args(c->g, n)[a]];
             if (leaf(c, p) || c->inside[p] == k + 1)
                 continue;
             if (!c->stored[p] || c->stored[p] > k)
@@ -114,7 +114,7 @@ static llf_status caps(check *c, uint32_t k, llfi_arena *arena)
     for (uint32_t i = 0; i < kn->members; i++) {
         const llfi_node *n = llfi_node_at(c->g, kn->member[i]);
         for (uint32_t a = 0; a < n->arity; a++) {
-            llf_id id = c->source[n->arg[a]];
+            llf_id id = c->source[llfi_args(c->g, n)[a]];
             const llfi_node *p = llfi_node_at(c->g, id);
             if (llfi_node_is_scalar(p) && c->inside[id] != k + 1) {
                 c->inside[id] = k + 1;
@@ -171,7 +171,7 @@ static llf_status prepare(check *c, llfi_arena *arena)
     }
     for (size_t i = c->g->nodes.count; i-- > 0;)
         for (uint32_t k = 0; k < c->g->nodes.at[i].arity && c->live[i]; k++)
-            c->live[c->g->nodes.at[i].arg[k]] = true;
+            c->live[llfi_args(c->g, &c->g->nodes.at[i])[k]] = true;
     return LLF_OK;
 }
 

@@ -52,15 +52,15 @@ static llf_status apply(const llf_graph *g, llf_id id, const int64_t *symbol, co
     llf_dtype to = llfi_dtype_of(g, id);
     llfi_extents in[3];
     for (uint32_t i = 0; i < node->arity; i++)
-        LLF_TRY(llfi_extents_of(g, node->arg[i], symbol, &in[i]));
+        LLF_TRY(llfi_extents_of(g, llfi_args(g, node)[i], symbol, &in[i]));
     for (int64_t at = 0; at < out->elements; at++) {
         uint64_t arg[3] = {0};
         for (uint32_t i = 0; i < node->arity; i++) {
-            llf_dtype dtype = llfi_dtype_of(g, node->arg[i]);
+            llf_id p = llfi_args(g, node)[i];
+            llf_dtype dtype = llfi_dtype_of(g, p);
             int64_t from;
             LLF_TRY(operand_at(g, id, i, symbol, out, &in[i], at, &from));
-            arg[i] = llfi_bits_load(dtype,
-                                    (const char *)value[node->arg[i]] + (size_t)from * llf_dtype_size(dtype));
+            arg[i] = llfi_bits_load(dtype, (const char *)value[p] + (size_t)from * llf_dtype_size(dtype));
         }
         llfi_bits_store(to, (char *)value[id] + (size_t)at * llf_dtype_size(to), evaluate(g, id, arg));
     }

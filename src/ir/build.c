@@ -62,7 +62,32 @@ static bool bytes_fit(const llf_graph *g, llfi_type t)
     return true;
 }
 
+/* Puts the operands where llfi_args finds them. */
+static bool set_args(llf_graph *g, llfi_node *n, uint32_t count, const llf_id *arg)
+{
+    n->arity = count;
+    if (count <= LLFI_INLINE_ARGS) {
+        for (uint32_t i = 0; i < count; i++)
+            n->arg[i] = arg[i];
+        return true;
+    }
+    if (g->operands.count + count > UINT32_MAX || !llfi_vec_reserve(&g->cx->mem, &g->operands, count))
+        return false;
+    n->arg[0] = (llf_id)g->operands.count;
+    memcpy(g->operands.at + g->operands.count, arg, count * sizeof *arg);
+    g->operands.count += count;
+    return true;
+}
+
 llf_id llfi_build(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, uint32_t origin, llfi_place at)
+{
+    return llfi_build_n(
+        g, op, (uint32_t)op < LLF_OPS && llfi_ops[op].arity != LLFI_VARIADIC ? llfi_ops[op].arity : 0, arg,
+        attr, origin, at);
+}
+
+llf_id llfi_build_n(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, uint64_t attr,
+                    uint32_t origin, llfi_place at)
 {
     llf_context *cx = g->cx;
     if ((uint32_t)op >= LLF_OPS || llfi_ops[op].cls == LLFI_CLASS_LEAF)
@@ -70,14 +95,15 @@ llf_id llfi_build(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, uin
             g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, NULL, "no op %u with operands", (unsigned)op));
     const llfi_op_info *o = &llfi_ops[op];
     llfi_node n = {.op = (uint16_t)op,
-                   .arity = o->arity,
                    .arg = {LLF_NONE, LLF_NONE, LLF_NONE},
                    .origin = origin,
                    .line = at.line,
                    .col = at.col,
                    .attr = attr};
-    for (uint32_t i = 0; i < o->arity; i++) {
-        n.arg[i] = arg[i];
+    if (!llfi_op_takes(o, count))
+        return llfi_poison(g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, o->name,
+                                           "%s: %u is no number of operands for it", o->name, count));
+    for (uint32_t i = 0; i < count; i++) {
         if (arg[i] == LLF_NONE && g->poisoned != LLF_OK)
             return LLF_NONE;
         if (arg[i] >= g->nodes.count)
@@ -86,7 +112,7 @@ llf_id llfi_build(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, uin
     }
     llf_status status = check_attr(g, o, attr, at);
     if (status == LLF_OK)
-        status = llfi_infer(g, op, arg, attr, at, &n.type);
+        status = llfi_infer(g, op, count, arg, attr, at, &n.type);
     if (status != LLF_OK)
         return llfi_poison(g, status);
     if (!bytes_fit(g, llfi_type_at(g, n.type)))
@@ -95,6 +121,8 @@ llf_id llfi_build(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, uin
                                         "%s: the result's dims multiply to more than 2^63-1 bytes", o->name));
     if (!room(g, at))
         return LLF_NONE;
+    if (!set_args(g, &n, count, arg))
+        return nomem(g);
     if (origin == UINT32_MAX) {
         if (!llfi_vec_reserve(&cx->mem, &g->origin, 1))
             return nomem(g);

@@ -226,8 +226,10 @@ uint64_t llfi_graph_hash(const llf_graph *g)
         h = hash_type(g, llfi_hash_u64(h, node->op), node->type);
         llfi_attr_kind kind = llfi_attr_kind_of(llfi_ops[node->op].attr);
         h = kind >= LLFI_ATTR_KIND_INTS ? hash_list(g, h, kind, node->attr) : llfi_hash_u64(h, node->attr);
+        if (llfi_ops[node->op].arity == LLFI_VARIADIC)
+            h = llfi_hash_u64(h, node->arity);
         for (uint32_t a = 0; a < node->arity; a++)
-            h = hash_use(g, h, node->arg[a], ordinal);
+            h = hash_use(g, h, llfi_args(g, node)[a], ordinal);
     }
     h = llfi_hash_u64(h, g->outputs.count);
     for (size_t i = 0; i < g->outputs.count; i++)
@@ -291,6 +293,7 @@ void llf_graph_destroy(llf_graph *g)
     llfi_vec_free(mem, &g->names);
     llfi_vec_free(mem, &g->types);
     llfi_vec_free(mem, &g->lists);
+    llfi_vec_free(mem, &g->operands);
     llfi_vec_free(mem, &g->guards);
     llfi_vec_free(mem, &g->labels);
     llfi_vec_free(mem, &g->directives);
@@ -327,9 +330,10 @@ llf_graph *llfi_graph_clone(const llf_graph *from, llf_context *cx)
     g->poisoned = from->poisoned;
     g->dims = llfi_dims_clone(from->dims, mem);
     bool ok = g->dims && COPY(nodes) && COPY(inputs) && COPY(outputs) && COPY(origin) && COPY(names) &&
-              COPY(types) && COPY(lists) && COPY(guards) && COPY(labels) && COPY(directives) &&
-              copy_map(mem, &g->type_map, &from->type_map) && copy_map(mem, &g->name_map, &from->name_map) &&
-              copy_map(mem, &g->list_map, &from->list_map) && copy_map(mem, &g->guard_map, &from->guard_map);
+              COPY(types) && COPY(lists) && COPY(operands) && COPY(guards) && COPY(labels) &&
+              COPY(directives) && copy_map(mem, &g->type_map, &from->type_map) &&
+              copy_map(mem, &g->name_map, &from->name_map) && copy_map(mem, &g->list_map, &from->list_map) &&
+              copy_map(mem, &g->guard_map, &from->guard_map);
     if (ok && from->file) {
         size_t size = strlen(from->file) + 1;
         g->file = llfi_alloc(mem, size);

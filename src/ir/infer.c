@@ -42,14 +42,16 @@ static const char *set_text(llfi_set set)
 }
 
 /* dtypes of operands against the signature's letters; *t becomes the dtype of the letter t. */
-static llf_status check_dtypes(const llf_graph *g, llf_op op, const llf_id *arg, llfi_place at, llf_dtype *t)
+static llf_status check_dtypes(const llf_graph *g, llf_op op, uint32_t count, const llf_id *arg,
+                               llfi_place at, llf_dtype *t)
 {
     const llfi_op_info *o = &llfi_ops[op];
     llf_id first = LLF_NONE;
     uint32_t first_at = 0;
-    for (uint32_t i = 0; i < o->arity; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         llf_dtype d = llfi_dtype_of(g, arg[i]);
-        if (o->sig[i] == 'b') {
+        char letter = llfi_op_letter(o, i);
+        if (letter == 'b') {
             if (d != LLF_BOOL)
                 return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, o->name,
                                     "%s: operand %u is %s, but must be bool", o->name, i + 1,
@@ -59,7 +61,7 @@ static llf_status check_dtypes(const llf_graph *g, llf_op op, const llf_id *arg,
         if (!llfi_set_has(o->set, d))
             return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, o->name, "%s: operand %u is %s, but must be %s",
                                 o->name, i + 1, show(g, arg[i]).text, set_text(o->set));
-        if (o->sig[i] != 't')
+        if (letter != 't')
             continue;
         if (first == LLF_NONE) {
             first = arg[i];
@@ -81,7 +83,7 @@ static bool same_dims(const llfi_dim *a, const llfi_dim *b, uint32_t rank)
 
 bool llfi_same_space(const llf_graph *g, llf_id id, uint32_t operand)
 {
-    llfi_type t = llfi_type_of(g, id), x = llfi_type_of(g, llfi_node_at(g, id)->arg[operand]);
+    llfi_type t = llfi_type_of(g, id), x = llfi_type_of(g, llfi_args(g, llfi_node_at(g, id))[operand]);
     return x.rank == 0 || llfi_type_same_dims(x, t);
 }
 
@@ -140,24 +142,24 @@ static llf_status infer_elementwise(const llf_graph *g, llf_op op, const llf_id 
     return LLF_OK;
 }
 
-llf_status llfi_infer_rule(const llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, llfi_place at,
-                           llf_graph *guards, llfi_shape *s)
+llf_status llfi_infer_rule(const llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, uint64_t attr,
+                           llfi_place at, llf_graph *guards, llfi_shape *s)
 {
     const llfi_op_info *o = &llfi_ops[op];
     llf_dtype t = LLF_F32;
-    LLF_TRY(check_dtypes(g, op, arg, at, &t));
+    LLF_TRY(check_dtypes(g, op, count, arg, at, &t));
     char result = o->sig[strlen(o->sig) - 1];
     s->dtype = result == 'b' ? LLF_BOOL : result == 'd' ? (llf_dtype)attr : t;
     return o->cls == LLFI_CLASS_VIEW ? llfi_infer_view(g, op, arg[0], attr, at, guards, s)
                                      : infer_elementwise(g, op, arg, at, guards, s);
 }
 
-llf_status llfi_infer(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, llfi_place at,
-                      uint32_t *type)
+llf_status llfi_infer(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, uint64_t attr,
+                      llfi_place at, uint32_t *type)
 {
     llfi_shape s;
-    LLF_TRY(llfi_infer_rule(g, op, arg, attr, at, g, &s));
-    for (uint32_t i = 0; i < llfi_ops[op].arity; i++) { /* mostly the type of an operand */
+    LLF_TRY(llfi_infer_rule(g, op, count, arg, attr, at, g, &s));
+    for (uint32_t i = 0; i < count; i++) { /* mostly the type of an operand */
         llfi_type t = llfi_type_of(g, arg[i]);
         if (t.dtype == s.dtype && t.rank == s.rank && same_dims(t.dim, s.dim, s.rank)) {
             *type = llfi_node_at(g, arg[i])->type;

@@ -25,6 +25,9 @@ typedef enum {
     LLFI_ATTR_KIND_DIMS,
     LLFI_ATTR_KIND_RANGES
 } llfi_attr_kind;
+#define LLFI_INLINE_ARGS 3      /* operands that stand in the node itself; no EW op has more */
+#define LLFI_VARIADIC UINT8_MAX /* an op's arity: one operand or more, all of the signature's first letter \
+                                 */
 typedef struct {
     const char *name;
     uint8_t arity;
@@ -77,11 +80,11 @@ typedef struct {
 } llfi_type;
 
 typedef struct {
-    uint16_t op; /* llf_op */
-    uint8_t arity;
-    bool scalar;     /* INPUT: a host value in the argument block */
-    llf_id arg[3];   /* first `arity` are operands */
-    uint32_t type;   /* interned */
+    uint16_t op;                  /* llf_op */
+    bool scalar;                  /* INPUT: a host value in the argument block */
+    uint32_t arity;               /* operands: llfi_args */
+    llf_id arg[LLFI_INLINE_ARGS]; /* the operands; more: [0] is where they begin in graph->operands */
+    uint32_t type;                /* interned */
     uint32_t name;   /* into graph->names; 0: none. Purely numeric names of the text are not kept. */
     uint32_t origin; /* index into graph->origin: the op the user wrote; leaves: UINT32_MAX */
     uint32_t line, col;
@@ -141,6 +144,7 @@ struct llf_graph {
     LLFI_VEC(char) names;      /* NUL-terminated, deduplicated; offset 0 is "" */
     LLFI_VEC(uint32_t) types;  /* dtype, rank, dims... */
     LLFI_VEC(int64_t) lists;   /* count, words... */
+    LLFI_VEC(llf_id) operands; /* of nodes that have more than LLFI_INLINE_ARGS, in the nodes' order */
     LLFI_VEC(llfi_guard) guards;
     llfi_map type_map, name_map, list_map, guard_map;
     LLFI_VEC(llfi_label) labels; /* `!k0` labels found in text, for plan import */
@@ -155,6 +159,20 @@ llf_graph *llfi_graph_clone(const llf_graph *, llf_context *); /* same ids; NULL
 static inline const llfi_node *llfi_node_at(const llf_graph *g, llf_id id)
 {
     return &g->nodes.at[id];
+}
+/* The operands of a node (of this graph, or an old one of a rewrite); valid until the next node is made. */
+static inline const llf_id *llfi_args(const llf_graph *g, const llfi_node *n)
+{
+    return n->arity <= LLFI_INLINE_ARGS ? n->arg : g->operands.at + n->arg[0];
+}
+/* Has an op that many operands? The signature's letter of one of them. */
+static inline bool llfi_op_takes(const llfi_op_info *o, uint32_t count)
+{
+    return o->arity == LLFI_VARIADIC ? count > 0 : count == o->arity;
+}
+static inline char llfi_op_letter(const llfi_op_info *o, uint32_t operand)
+{
+    return o->sig[o->arity == LLFI_VARIADIC ? 0 : operand];
 }
 static inline bool llfi_node_is_leaf(const llfi_node *n) /* INPUT or CONST */
 {
@@ -216,10 +234,11 @@ typedef struct {
     uint32_t rank;
     llfi_dim dim[LLFI_RANK];
 } llfi_shape;
-llf_status llfi_infer(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place, uint32_t *type);
+llf_status llfi_infer(llf_graph *, llf_op, uint32_t count, const llf_id *arg, uint64_t attr, llfi_place,
+                      uint32_t *type);
 /* The rule alone, which makes no type. Guards go to `guards`, NULL: nowhere. */
-llf_status llfi_infer_rule(const llf_graph *, llf_op, const llf_id *arg, uint64_t attr, llfi_place,
-                           llf_graph *guards, llfi_shape *);
+llf_status llfi_infer_rule(const llf_graph *, llf_op, uint32_t count, const llf_id *arg, uint64_t attr,
+                           llfi_place, llf_graph *guards, llfi_shape *);
 /* op_cost.c: estimated instructions of one evaluation in a dtype; functions are dear. */
 uint32_t llfi_op_cost(llf_op, llf_dtype);
 /* infer_view.c: the same for a VIEW; dtypes are done. */
@@ -261,6 +280,9 @@ llf_status llfi_view_attr(llf_graph *, llf_op, llf_id x, const llfi_ask *, llfi_
 /* build.c: appends a node after inference. `origin` UINT32_MAX: a new origin for non-leaf ops. LLF_NONE on
  * failure (diagnostic set in the graph's context, graph poisoned). */
 llf_id llfi_poison(llf_graph *, llf_status); /* LLF_NONE */
+llf_id llfi_build_n(llf_graph *, llf_op, uint32_t count, const llf_id *arg, uint64_t attr, uint32_t origin,
+                    llfi_place);
+/* Of an op whose arity its row gives. */
 llf_id llfi_build(llf_graph *, llf_op, const llf_id *arg, uint64_t attr, uint32_t origin, llfi_place);
 llf_id llfi_build_const(llf_graph *, llf_dtype, uint64_t bits);
 llf_id llfi_build_input(llf_graph *, uint32_t type, bool scalar, uint32_t name, llfi_place);
@@ -280,15 +302,18 @@ typedef struct {
     llf_graph *g;
     llfi_node *old; /* the nodes before, in order */
     uint32_t olds;
-    llf_id *map;   /* old id -> new id; LLF_NONE: not yet or dropped */
-    size_t guards; /* those of old nodes */
+    llf_id *map;             /* old id -> new id; LLF_NONE: not yet or dropped */
+    llf_id *arg;             /* room for the operands of any old node, and for LLFI_INLINE_ARGS at least */
+    size_t guards, operands; /* those of old nodes */
 } llfi_rewrite;
 llf_status llfi_rewrite_begin(llfi_rewrite *, llf_graph *, llfi_arena *); /* copies inputs over */
 llf_status llfi_rewrite_copy(llfi_rewrite *, llf_id old);                 /* same op, operands mapped */
 /* Appends op with new-id operands, carrying origin and place of `like`. Names follow the map at the end: the
  * node that an old id maps to takes its name unless it has one. */
+llf_status llfi_rewrite_op_n(llfi_rewrite *, llf_id like, llf_op, uint32_t count, const llf_id *arg,
+                             uint64_t attr, llf_id *out);
 llf_status llfi_rewrite_op(llfi_rewrite *, llf_id like, llf_op, const llf_id *arg, uint64_t attr,
-                           llf_id *out);
+                           llf_id *out); /* of an op whose arity its row gives */
 llf_status llfi_rewrite_const(llfi_rewrite *, llf_dtype, uint64_t bits, llf_id *out);
 llf_status llfi_rewrite_end(llfi_rewrite *); /* maps outputs; drops the old nodes */
 void llfi_rewrite_abort(llfi_rewrite *);     /* after a failure: the graph is left destroyable */

@@ -12,20 +12,6 @@
  * Stops at the first error. Must not judge types: infer.c does. */
 #include "ir/parse.h"
 
-#define MAX_OPERANDS 3
-
-typedef struct {
-    llfi_word word;
-    llf_id id;      /* LLF_NONE: a literal */
-    bool has_dtype; /* of a literal: suffix given */
-    llf_dtype dtype;
-} operand;
-
-typedef struct {
-    operand at[MAX_OPERANDS];
-    uint32_t count; /* may be over MAX_OPERANDS: the message tells it */
-} operands;
-
 /* ---- values */
 
 static const llfi_value *find_value(const llfi_parser *p, const llfi_word *w, uint64_t hash)
@@ -72,10 +58,10 @@ static llf_status keep_name(llfi_parser *p, const llfi_word *w, uint32_t *name)
 
 /* ---- operands */
 
-static llf_status parse_operand(llfi_parser *p, const char *op, operand *o)
+static llf_status parse_operand(llfi_parser *p, const char *op, llfi_operand *o)
 {
     llfi_lex *x = &p->lex;
-    *o = (operand){.id = LLF_NONE};
+    *o = (llfi_operand){.id = LLF_NONE};
     if (llfi_lex_peek(x) == '%') {
         LLF_TRY(llfi_lex_name(x, '%', "a value", &o->word));
         const llfi_value *v = find_value(p, &o->word, llfi_hash(0, o->word.text, o->word.bytes));
@@ -105,7 +91,7 @@ static llf_status parse_operand(llfi_parser *p, const char *op, operand *o)
     return LLF_OK;
 }
 
-static llf_status make_literal(llfi_parser *p, const char *op, operand *o)
+static llf_status make_literal(llfi_parser *p, const char *op, llfi_operand *o)
 {
     uint64_t bits;
     int cut = o->word.bytes > 40 ? 40 : (int)o->word.bytes;
@@ -123,26 +109,26 @@ static llf_status make_literal(llfi_parser *p, const char *op, operand *o)
 }
 
 /* A literal without a dtype takes that of a value, else of a literal, whose letter is the same; b is bool. */
-static void take_dtypes(const llfi_parser *p, const char *sig, operands *list)
+static void take_dtypes(llfi_parser *p, const llfi_op_info *op)
 {
-    operand *o = list->at;
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (o[i].id != LLF_NONE || o[i].has_dtype)
+    llfi_operand *o = p->operands.at;
+    uint32_t count = (uint32_t)p->operands.count;
+    bool known = false, by_value = false;
+    llf_dtype t = LLF_F32;
+    for (uint32_t i = 0; i < count && !by_value; i++) {
+        bool value = o[i].id != LLF_NONE;
+        if (llfi_op_letter(op, i) != 't' || !(value || (o[i].has_dtype && !known)))
             continue;
-        if (sig[i] == 'b') {
-            o[i].dtype = LLF_BOOL;
-            o[i].has_dtype = true;
+        t = value ? llfi_dtype_of(p->g, o[i].id) : o[i].dtype;
+        known = true;
+        by_value = value;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        char letter = llfi_op_letter(op, i);
+        if (o[i].id != LLF_NONE || o[i].has_dtype || (letter != 'b' && (letter != 't' || !known)))
             continue;
-        }
-        for (uint32_t pass = 0; pass < 2 && !o[i].has_dtype && sig[i] == 't'; pass++) {
-            for (uint32_t j = 0; j < list->count && !o[i].has_dtype; j++) {
-                bool value = o[j].id != LLF_NONE;
-                if (j == i || sig[j] != 't' || value != (pass == 0) || (!value && !o[j].has_dtype))
-                    continue;
-                o[i].dtype = value ? llfi_dtype_of(p->g, o[j].id) : o[j].dtype;
-                o[i].has_dtype = true;
-            }
-        }
+        o[i].dtype = letter == 'b' ? LLF_BOOL : t;
+        o[i].has_dtype = true;
     }
 }
 
@@ -248,9 +234,10 @@ static llf_status end_of_line(llfi_parser *p, const char *behind)
 }
 
 /* operand { "," operand } { "," attribute=word } */
-static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, operands *list, attribute *attr)
+static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, attribute *attr)
 {
     llfi_lex *x = &p->lex;
+    p->operands.count = 0;
     bool attrs = false;
     do {
         llfi_lex_spaces(x);
@@ -270,11 +257,11 @@ static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, operand
         if (attrs)
             return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), o->name,
                                 "%s: operands stand before attributes", o->name);
-        operand one;
+        llfi_operand one;
         LLF_TRY(parse_operand(p, o->name, &one));
-        if (list->count < MAX_OPERANDS)
-            list->at[list->count] = one;
-        list->count++;
+        if (!llfi_vec_reserve(&p->g->cx->mem, &p->operands, 1))
+            return llfi_nomem(x->diag);
+        p->operands.at[p->operands.count++] = one;
         llfi_lex_spaces(x);
     } while (llfi_lex_accept(x, ','));
     return LLF_OK;
@@ -303,23 +290,28 @@ static llf_status parse_labels(llfi_parser *p, llf_id id)
     return LLF_OK;
 }
 
-static llf_status build_node(llfi_parser *p, llf_op op, llfi_place at, operands *list, attribute *attr,
-                             llf_id *id)
+static llf_status build_node(llfi_parser *p, llf_op op, llfi_place at, attribute *attr, llf_id *id)
 {
     const llfi_op_info *o = &llfi_ops[op];
-    if (list->count != o->arity)
+    uint32_t count = (uint32_t)p->operands.count;
+    if (o->arity == LLFI_VARIADIC && count == 0)
+        return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name, "%s takes at least 1 operand", o->name);
+    if (!llfi_op_takes(o, count))
         return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name, "%s takes %u operand%s, not %u", o->name,
-                            o->arity, o->arity == 1 ? "" : "s", list->count);
-    take_dtypes(p, o->sig, list);
-    llf_id arg[MAX_OPERANDS];
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (list->at[i].id == LLF_NONE)
-            LLF_TRY(make_literal(p, o->name, &list->at[i]));
-        arg[i] = list->at[i].id;
+                            o->arity, o->arity == 1 ? "" : "s", count);
+    take_dtypes(p, o);
+    p->arg.count = 0;
+    if (!llfi_vec_reserve(&p->g->cx->mem, &p->arg, count))
+        return llfi_nomem(p->lex.diag);
+    for (uint32_t i = 0; i < count; i++) {
+        llfi_operand *one = &p->operands.at[i];
+        if (one->id == LLF_NONE)
+            LLF_TRY(make_literal(p, o->name, one));
+        p->arg.at[p->arg.count++] = one->id;
     }
     if (o->cls == LLFI_CLASS_VIEW)
-        LLF_TRY(llfi_view_attr(p->g, op, arg[0], &attr->ask, at, &attr->value));
-    *id = llfi_build(p->g, op, arg, attr->value, UINT32_MAX, at);
+        LLF_TRY(llfi_view_attr(p->g, op, p->arg.at[0], &attr->ask, at, &attr->value));
+    *id = llfi_build_n(p->g, op, count, p->arg.at, attr->value, UINT32_MAX, at);
     return *id == LLF_NONE ? p->g->poisoned : LLF_OK;
 }
 
@@ -346,18 +338,17 @@ static llf_status parse_node(llfi_parser *p)
         return llfi_fail_at(
             x->diag, LLF_E_PARSE, word.place, o->name, "'%s' is not written as a line: %s", o->name,
             op == LLF_OP_INPUT ? "inputs stand in the graph's brackets" : "literals stand as operands");
-    operands list = {.count = 0};
     attribute attr;
     attr.given = false; /* the rest is large, and only read when given */
     attr.value = 0;
     llf_id id;
-    LLF_TRY(parse_arguments(p, o, &list, &attr));
+    LLF_TRY(parse_arguments(p, o, &attr));
     if (llfi_lex_peek(x) != '!') /* before the operands are counted: a missing comma is no arity */
         LLF_TRY(end_of_line(p, "behind an operand"));
     if (llfi_attr_kind_of(o->attr) != LLFI_ATTR_KIND_WORD && o->attr != LLFI_ATTR_NONE && !attr.given)
         return llfi_fail_at(x->diag, LLF_E_PARSE, word.place, o->name, "%s needs the attribute %s=", o->name,
                             llfi_attr_name(o->attr));
-    LLF_TRY(build_node(p, op, word.place, &list, &attr, &id));
+    LLF_TRY(build_node(p, op, word.place, &attr, &id));
     uint32_t kept;
     LLF_TRY(keep_name(p, &name, &kept));
     p->g->nodes.at[id].name = kept;
@@ -375,7 +366,7 @@ static llf_status parse_ret(llfi_parser *p, llfi_place at)
         return llfi_fail_at(x->diag, LLF_E_GRAPH, at, "ret", "ret needs at least one value");
     do {
         llfi_lex_spaces(x);
-        operand o;
+        llfi_operand o;
         LLF_TRY(parse_operand(p, "ret", &o));
         if (o.id == LLF_NONE)
             LLF_TRY(make_literal(p, "ret", &o));
@@ -572,6 +563,8 @@ static llf_status parse(llf_context *cx, const char *text, size_t bytes, const c
         status = parse_graph(&p);
     }
     llfi_vec_free(&cx->mem, &p.values);
+    llfi_vec_free(&cx->mem, &p.operands);
+    llfi_vec_free(&cx->mem, &p.arg);
     llfi_map_free(&cx->mem, &p.names);
     if (status != LLF_OK)
         llf_graph_destroy(p.g);

@@ -10,10 +10,20 @@ typedef struct {
     llf_id id;
 } llfi_value;
 
+/* An operand of the line being read. */
+typedef struct {
+    llfi_word word;
+    llf_id id;      /* LLF_NONE: a literal */
+    bool has_dtype; /* of a literal: suffix given */
+    llf_dtype dtype;
+} llfi_operand;
+
 typedef struct {
     llfi_lex lex;
     llf_graph *g;
     LLFI_VEC(llfi_value) values;
+    LLFI_VEC(llfi_operand) operands; /* of the line being read */
+    LLFI_VEC(llf_id) arg;            /* their values */
     llfi_map names;
     uint32_t nesting;
 } llfi_parser;

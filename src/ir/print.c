@@ -108,11 +108,12 @@ static void print_operand(printer *p, llf_id id, bool suffix)
 /* A literal needs no dtype when the signature fixes it or a value of the same letter stands beside it. */
 static bool needs_suffix(const llf_graph *g, const llfi_node *n, uint32_t at)
 {
-    const char *sig = llfi_ops[n->op].sig;
-    if (sig[at] == 'b')
+    const llfi_op_info *o = &llfi_ops[n->op];
+    char letter = llfi_op_letter(o, at);
+    if (letter == 'b')
         return false;
-    for (uint32_t i = 0; i < n->arity && sig[at] == 't'; i++) {
-        if (sig[i] == 't' && llfi_node_at(g, n->arg[i])->op != LLF_OP_CONST)
+    for (uint32_t i = 0; i < n->arity && letter == 't'; i++) {
+        if (llfi_op_letter(o, i) == 't' && llfi_node_at(g, llfi_args(g, n)[i])->op != LLF_OP_CONST)
             return false;
     }
     return true;
@@ -203,7 +204,7 @@ static void print_node(printer *p, llf_id id)
     llfi_str_puts(p->s, llfi_ops[n->op].name);
     for (uint32_t i = 0; i < n->arity; i++) {
         llfi_str_puts(p->s, i ? ", " : " ");
-        print_operand(p, n->arg[i], needs_suffix(p->g, n, i));
+        print_operand(p, llfi_args(p->g, n)[i], needs_suffix(p->g, n, i));
     }
     print_attr(p, n);
 }

@@ -8,7 +8,11 @@ llf_status llfi_rewrite_begin(llfi_rewrite *rw, llf_graph *g, llfi_arena *arena)
     *rw = (llfi_rewrite){.g = g};
     llfi_node *old = llfi_arena_alloc(arena, n * sizeof *old);
     llf_id *map = llfi_arena_alloc(arena, n * sizeof *map);
-    if (!old || !map)
+    uint32_t most = LLFI_INLINE_ARGS;
+    for (size_t i = 0; i < n; i++)
+        most = g->nodes.at[i].arity > most ? g->nodes.at[i].arity : most;
+    rw->arg = llfi_arena_alloc(arena, most * sizeof *rw->arg);
+    if (!old || !map || !rw->arg)
         return llfi_nomem(&g->cx->diag);
     if (n) {
         memcpy(old, g->nodes.at, n * sizeof *old);
@@ -18,6 +22,7 @@ llf_status llfi_rewrite_begin(llfi_rewrite *rw, llf_graph *g, llfi_arena *arena)
     rw->olds = (uint32_t)n;
     rw->map = map;
     rw->guards = g->guards.count;
+    rw->operands = g->operands.count;
     /* Inputs come first, in signature order; the array has room for at least the old nodes. */
     for (size_t i = 0; i < g->inputs.count; i++) {
         map[g->inputs.at[i]] = (llf_id)i;
@@ -36,9 +41,15 @@ static llf_status unmapped(llfi_rewrite *rw, llf_id old)
 llf_status llfi_rewrite_op(llfi_rewrite *rw, llf_id like, llf_op op, const llf_id *arg, uint64_t attr,
                            llf_id *out)
 {
+    return llfi_rewrite_op_n(rw, like, op, llfi_ops[op].arity, arg, attr, out);
+}
+
+llf_status llfi_rewrite_op_n(llfi_rewrite *rw, llf_id like, llf_op op, uint32_t count, const llf_id *arg,
+                             uint64_t attr, llf_id *out)
+{
     const llfi_node *l = &rw->old[like];
     uint32_t origin = l->origin;
-    *out = llfi_build(rw->g, op, arg, attr, origin, (llfi_place){rw->g->file, l->line, l->col});
+    *out = llfi_build_n(rw->g, op, count, arg, attr, origin, (llfi_place){rw->g->file, l->line, l->col});
     return *out == LLF_NONE ? rw->g->poisoned : LLF_OK;
 }
 
@@ -55,13 +66,27 @@ llf_status llfi_rewrite_copy(llfi_rewrite *rw, llf_id old)
     const llfi_node *n = &rw->old[old];
     if (n->op == LLF_OP_CONST)
         return llfi_rewrite_const(rw, llfi_type_at(rw->g, n->type).dtype, n->attr, &rw->map[old]);
-    llf_id arg[LLFI_COUNT(n->arg)];
+    const llf_id *from = llfi_args(rw->g, n);
     for (uint32_t i = 0; i < n->arity; i++) {
-        arg[i] = rw->map[n->arg[i]];
-        if (arg[i] == LLF_NONE)
-            return unmapped(rw, n->arg[i]);
+        rw->arg[i] = rw->map[from[i]];
+        if (rw->arg[i] == LLF_NONE)
+            return unmapped(rw, from[i]);
     }
-    return llfi_rewrite_op(rw, old, (llf_op)n->op, arg, n->attr, &rw->map[old]);
+    return llfi_rewrite_op_n(rw, old, (llf_op)n->op, n->arity, rw->arg, n->attr, &rw->map[old]);
+}
+
+/* The operands of old nodes go; those of new ones stand behind them. */
+static void drop_operands(llfi_rewrite *rw)
+{
+    llf_graph *g = rw->g;
+    size_t gone = rw->operands, kept = g->operands.count - gone;
+    if (!gone)
+        return;
+    memmove(g->operands.at, g->operands.at + gone, kept * sizeof *g->operands.at);
+    g->operands.count = kept;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        if (g->nodes.at[i].arity > LLFI_INLINE_ARGS)
+            g->nodes.at[i].arg[0] -= (llf_id)gone;
 }
 
 llf_status llfi_rewrite_end(llfi_rewrite *rw)
@@ -92,6 +117,7 @@ llf_status llfi_rewrite_end(llfi_rewrite *rw)
             g->labels.at[kept++] = l;
     }
     g->labels.count = kept;
+    drop_operands(rw);
     return LLF_OK;
 }
 
@@ -103,6 +129,7 @@ void llfi_rewrite_abort(llfi_rewrite *rw)
     memcpy(g->nodes.at, rw->old, rw->olds * sizeof *rw->old);
     g->nodes.count = rw->olds;
     g->guards.count = rw->guards;
+    g->operands.count = rw->operands;
     for (uint32_t i = 0; i < rw->olds; i++) {
         if (rw->old[i].op == LLF_OP_INPUT)
             g->inputs.at[rw->map[i]] = i;

@@ -67,7 +67,8 @@ static llf_status check_op(const llf_graph *g, llf_id id, const llfi_node *n)
     if (!attr)
         return bad(g, id, "its attribute is out of range");
     llfi_shape want;
-    LLF_TRY(llfi_infer_rule(g, (llf_op)n->op, n->arg, n->attr, llfi_place_of(g, id), NULL, &want));
+    LLF_TRY(llfi_infer_rule(g, (llf_op)n->op, n->arity, llfi_args(g, n), n->attr, llfi_place_of(g, id), NULL,
+                            &want));
     llfi_type is = llfi_type_at(g, n->type);
     if (is.dtype != want.dtype || is.rank != want.rank ||
         (is.rank && memcmp(is.dim, want.dim, is.rank * sizeof *is.dim) != 0))
@@ -80,14 +81,16 @@ static llf_status check_node(const llf_graph *g, llf_id id)
     const llfi_node *n = llfi_node_at(g, id);
     if (n->op >= LLF_OPS)
         return bad(g, id, "no such op");
-    if (n->arity != llfi_ops[n->op].arity)
+    if (!llfi_op_takes(&llfi_ops[n->op], n->arity))
         return bad(g, id, "wrong number of operands");
+    if (n->arity > LLFI_INLINE_ARGS && (uint64_t)n->arg[0] + n->arity > g->operands.count)
+        return bad(g, id, "its operands are out of range");
     if (!type_ok(g, n->type))
         return bad(g, id, "its type is out of range");
     if (!name_ok(g, n->name))
         return bad(g, id, "its name is invalid");
     for (uint32_t i = 0; i < n->arity; i++) {
-        if (n->arg[i] >= id)
+        if (llfi_args(g, n)[i] >= id)
             return bad(g, id, "an operand does not stand before it");
     }
     return llfi_node_is_leaf(n) ? check_leaf(g, id, n) : check_op(g, id, n);

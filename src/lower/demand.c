@@ -11,8 +11,8 @@ typedef struct {
     llf_id node;
     uint32_t map;
     bool leaf, uniform;
-    uint8_t next;            /* operand to visit next */
-    uint32_t arg[LLFI_ARGS]; /* locals */
+    uint32_t next; /* operand to visit next */
+    uint32_t arg;  /* computed: where its operands begin in walk.arg */
     uint32_t demand;
 } local;
 
@@ -31,6 +31,8 @@ typedef struct {
     LLFI_VEC(uint32_t) order; /* computed locals, operands first */
     LLFI_VEC(uint32_t) leaf;  /* leaf locals in order of first use */
     LLFI_VEC(uint32_t) stack;
+    LLFI_VEC(uint32_t) arg;      /* locals, by operand of computed ones */
+    uint32_t *operand, operands; /* the list's, being filled */
 } walk;
 
 static bool has(const llfi_map *map, llf_id node)
@@ -77,8 +79,13 @@ static llf_status local_of(walk *w, llf_id node, uint32_t map, uint32_t *out, bo
                                       .map = map,
                                       .leaf = leaf,
                                       .uniform = uniform,
-                                      .arg = {NOT_YET, NOT_YET, NOT_YET},
+                                      .arg = (uint32_t)w->arg.count,
                                       .demand = NOT_YET};
+    if (!leaf) {
+        if (!llfi_vec_reserve(w->mem, &w->arg, n->arity))
+            return LLF_E_NOMEM;
+        w->arg.count += n->arity;
+    }
     if (leaf && !has(&w->outer, node)) {
         if (!llfi_map_add(w->mem, &w->outer, llfi_hash_u64(0, node), node))
             return LLF_E_NOMEM;
@@ -92,7 +99,7 @@ static llf_status local_of(walk *w, llf_id node, uint32_t map, uint32_t *out, bo
 static llf_status resolve(walk *w, const local *l, uint32_t a, llf_id *node, uint32_t *map)
 {
     const llf_graph *g = w->g;
-    llf_id p = llfi_node_at(g, l->node)->arg[a];
+    llf_id p = llfi_args(g, llfi_node_at(g, l->node))[a];
     llfi_type out = llfi_type_of(g, l->node), in = llfi_type_of(g, p);
     bool view = llfi_ops[llfi_node_at(g, p)->op].cls == LLFI_CLASS_VIEW;
     *node = p;
@@ -140,7 +147,7 @@ static llf_status visit(walk *w, uint32_t root)
         uint32_t a = l->next++;
         LLF_TRY(resolve(w, l, a, &node, &map));
         LLF_TRY(local_of(w, node, map, &child, &fresh));
-        w->at.at[top].arg[a] = child;
+        w->arg.at[w->at.at[top].arg + a] = child;
         if (fresh && !(w->at.at[child].leaf ? PUSH(w, leaf, child) : PUSH(w, stack, child)))
             return LLF_E_NOMEM;
     }
@@ -155,15 +162,14 @@ static llf_status append(walk *w, llfi_demands *out, const uint32_t *from, size_
         if (l->uniform != (scope == 0))
             continue;
         llfi_demand *d = &out->at[out->count];
-        *d = (llfi_demand){.node = l->node,
-                           .map = l->map,
-                           .scope = scope,
-                           .leaf = l->leaf,
-                           .arg = {NOT_YET, NOT_YET, NOT_YET},
-                           .offset = LLFI_OFFSET_LINEAR};
-        for (uint32_t a = 0; a < llfi_node_at(w->g, l->node)->arity && !l->leaf; a++) {
-            d->arg[a] = w->at.at[l->arg[a]].demand;
-            if (d->arg[a] == NOT_YET)
+        *d = (llfi_demand){
+            .node = l->node, .map = l->map, .scope = scope, .leaf = l->leaf, .offset = LLFI_OFFSET_LINEAR};
+        uint32_t *arg = w->operand + w->operands, arity = l->leaf ? 0 : llfi_node_at(w->g, l->node)->arity;
+        d->arg = l->leaf ? NULL : arg;
+        w->operands += arity;
+        for (uint32_t a = 0; a < arity; a++) {
+            arg[a] = w->at.at[w->arg.at[l->arg + a]].demand;
+            if (arg[a] == NOT_YET)
                 return LLF_E_INTERNAL; /* a rank-0 node that reads a larger one */
         }
         l->demand = out->count++;
@@ -193,7 +199,8 @@ static llf_status order(walk *w, llfi_arena *arena, llfi_demands *out)
             LLF_TRY(visit(w, root[i]));
     }
     out->at = llfi_arena_alloc(arena, (w->at.count + 1) * sizeof *out->at);
-    if (!out->at)
+    w->operand = llfi_arena_alloc(arena, (w->arg.count + 1) * sizeof *w->operand);
+    if (!out->at || !w->operand)
         return LLF_E_NOMEM;
     LLF_TRY(append(w, out, w->leaf.at, w->leaf.count, 0));
     LLF_TRY(append(w, out, w->order.at, w->order.count, 0));
@@ -225,6 +232,7 @@ llf_status llfi_demands_make(llf_graph *g, const llfi_kernel *kernel, llfi_arena
     llfi_vec_free(w.mem, &w.order);
     llfi_vec_free(w.mem, &w.leaf);
     llfi_vec_free(w.mem, &w.stack);
+    llfi_vec_free(w.mem, &w.arg);
     llfi_map_free(w.mem, &w.index);
     llfi_map_free(w.mem, &w.member);
     llfi_map_free(w.mem, &w.outer);

@@ -7,8 +7,6 @@
 #include "fuse/plan.h"
 #include "lower/map.h"
 
-#define LLFI_ARGS 3
-
 /* Where a leaf's element lies: the linear index of the point, or an expression. */
 #define LLFI_OFFSET_LINEAR UINT32_MAX
 
@@ -17,9 +15,9 @@ typedef struct {
     uint32_t map;   /* equal for the same index map */
     uint16_t scope; /* 0: the same for the whole kernel; 1: per point */
     uint16_t leaf;  /* 1: loaded (input or stored elsewhere), literal or scalar argument; not computed here */
-    uint32_t arg[LLFI_ARGS]; /* earlier demands */
-    llfi_ix offset;          /* leaf in memory: its element, an expression of the list's */
-    uint32_t same;           /* leaf in memory: the first demand of the same buffer */
+    const uint32_t *arg; /* earlier demands, one an operand; leaf: NULL */
+    llfi_ix offset;      /* leaf in memory: its element, an expression of the list's */
+    uint32_t same;       /* leaf in memory: the first demand of the same buffer */
 } llfi_demand;
 
 /* The iteration space as loops: site axes that every offset takes as one are one axis. */

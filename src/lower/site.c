@@ -116,7 +116,7 @@ static llf_status compute(llfi_site *s, const llfi_demand *d, LLVMValueRef *out)
 {
     llfi_emit *e = &s->emit;
     const llfi_node *n = llfi_node_at(s->g, d->node);
-    LLVMValueRef arg[LLFI_ARGS] = {NULL};
+    LLVMValueRef arg[LLFI_INLINE_ARGS] = {NULL};
     if (!emitters[n->op])
         return llfi_fail(e->diag, LLF_E_INTERNAL, "%s reached lowering", llfi_ops[n->op].name);
     for (uint32_t a = 0; a < n->arity; a++) {

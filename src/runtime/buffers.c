@@ -27,8 +27,8 @@ static void walk_kernels(const lives *v)
         for (uint32_t i = 0; i < kernel->members; i++) {
             const llfi_node *n = llfi_node_at(g, kernel->member[i]);
             for (uint32_t a = 0; a < n->arity; a++)
-                if (v->member[v->source[n->arg[a]]] != k + 1)
-                    v->read_end[v->source[n->arg[a]]] = k + 1;
+                if (v->member[v->source[llfi_args(g, n)[a]]] != k + 1)
+                    v->read_end[v->source[llfi_args(g, n)[a]]] = k + 1;
         }
         for (uint32_t i = 0; i < kernel->stores; i++)
             if (!v->stored[kernel->store[i]])

@@ -40,7 +40,7 @@ static void leaves_come_first_and_operands_before_users(void **state)
     assert_int_equal(d.at[5].arg[1], 2);
     assert_int_equal(d.at[7].arg[0], 6);
     assert_int_equal(d.at[7].arg[1], 5);
-    assert_int_equal(d.at[7].arg[2], UINT32_MAX);
+    assert_null(d.at[0].arg);
     assert_int_equal(d.store[0], 7);
     assert_int_equal(d.store[1], 5);
     fixture_free(&f);
