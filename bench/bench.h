@@ -8,9 +8,7 @@
 #include "base/base.h"
 #include "bench/host_ref.h"
 #include "runtime/program.h"
-
-/* Exit codes of the command. */
-enum { BENCH_DONE = 0, BENCH_FAILED = 1, BENCH_USAGE = 2, BENCH_NO_TARGET = 3 };
+#include "tools/cli.h"
 
 #define BENCH_NAME 64u
 #define BENCH_SETS 64u
@@ -46,14 +44,12 @@ typedef struct {
     uint32_t sweeps;
     uint32_t warmup, min_samples, threads;
     uint64_t seed;
-    bool list, check, explain, ceiling, compare_openmp, warm, help, help_env;
+    bool list, check, explain, ceiling, compare_openmp, warm, help, help_env, version;
 } bench_options;
 /* False: `error` holds one sentence. `files` must hold argc entries. */
 bool bench_options_parse(int argc, char **argv, const char **files, bench_options *, char *error,
                          size_t size);
-/* "100", "1e6", "64Mi", "4k": a count; false when it is not one or does not fit int64. */
-bool bench_parse_count(const char *text, size_t bytes, int64_t *value);
-void bench_help(FILE *);
+extern const cli_command bench_command;
 
 /* ---- cases.c */
 typedef enum {
@@ -283,7 +279,6 @@ typedef struct {
 void bench_report_table(FILE *, const bench_header *, const bench_rows *, bool colour);
 void bench_report_json(llfi_str *, const bench_header *, const bench_rows *, const bench_ceilings *);
 void bench_report_csv(llfi_str *, const bench_rows *);
-extern const char bench_git_hash[];
 
 /* ---- inspect.c: --explain and --emit, for one case; text to stdout */
 llf_status bench_explain(bench_run *, const bench_case *, llfi_str *);

@@ -49,7 +49,7 @@ static llf_status read_settings(llfi_diag *d, llfi_place at, cursor c, bench_set
             return llfi_fail_at(d, LLF_E_LIMIT, at, NULL, "more than %u settings", max);
         bench_setting *s = &set[*count];
         snprintf(s->name, sizeof s->name, "%.*s", (int)(eq - word), word);
-        if (!bench_parse_count(eq + 1, bytes - (size_t)(eq + 1 - word), &s->value))
+        if (!cli_count(eq + 1, bytes - (size_t)(eq + 1 - word), &s->value))
             return llfi_fail_at(d, LLF_E_PARSE, at, NULL, "'%.*s' is not SYMBOL=NUMBER", (int)bytes, word);
         if (bench_is_set(set, *count, s->name))
             return llfi_fail_at(d, LLF_E_PARSE, at, NULL, "symbol %s is set twice", s->name);
@@ -112,7 +112,7 @@ static bool read_u32(cursor *c, uint32_t *value)
     const char *word;
     size_t bytes;
     int64_t n;
-    if (!next_word(c, &word, &bytes) || !bench_parse_count(word, bytes, &n) || n > UINT32_MAX)
+    if (!next_word(c, &word, &bytes) || !cli_count(word, bytes, &n) || n > UINT32_MAX)
         return false;
     *value = (uint32_t)n;
     return true;

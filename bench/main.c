@@ -14,31 +14,13 @@ static void progress_end(const bench_run *r)
         fputs("\r\033[K", stderr);
 }
 
-static int exit_of(llf_status status)
-{
-    switch (status) {
-    case LLF_OK: return BENCH_DONE;
-    case LLF_E_TARGET: return BENCH_NO_TARGET;
-    case LLF_E_ARG:
-    case LLF_E_PARSE:
-    case LLF_E_TYPE:
-    case LLF_E_GRAPH:
-    case LLF_E_GUARD:
-    case LLF_E_LIMIT:
-    case LLF_E_IO:
-    case LLF_E_UNSUPPORTED:
-    case LLF_E_PLAN: return BENCH_USAGE;
-    default: return BENCH_FAILED;
-    }
-}
-
 /* One message; its exit code. */
 static int complain(const bench_run *r, const llfi_diag *d, llf_status status)
 {
     progress_end(r);
     const char *text = d && d->pub.status == status && d->message[0] ? d->message : llf_status_text(status);
     fprintf(stderr, "llfuse-bench: %s\n", text);
-    return exit_of(status);
+    return cli_exit_of(status);
 }
 
 /* ---- settings */
@@ -119,8 +101,8 @@ static llf_status open_device(bench_run *r, bench_device *d)
 {
     const char *t = r->opt->target;
     if (t && !names_backend(t, "host") && !names_backend(t, "nvptx"))
-        return llfi_fail(&r->cx->diag, LLF_E_ARG, "--target: '%s' is neither host nor nvptx[:sm_NN[+ptxNN]]",
-                         t);
+        return llfi_fail(&r->cx->diag, LLF_E_TARGET,
+                         "--target: '%s' is neither host nor nvptx[:sm_NN[+ptxNN]]", t);
     if (!t || names_backend(t, "nvptx")) {
         llf_status status = bench_cuda.open(&r->cx->diag, d, r->opt->threads);
         r->target = t ? t : "nvptx";
@@ -175,7 +157,7 @@ static int inspect(bench_run *r, const bench_cases *cases)
             fwrite(out.at, 1, out.len, stdout);
     }
     llfi_str_free(&out);
-    return status == LLF_OK ? BENCH_DONE : complain(r, &r->cx->diag, status);
+    return status == LLF_OK ? CLI_DONE : complain(r, &r->cx->diag, status);
 }
 
 /* A failure of one case is a row that says so; the others go on. */
@@ -183,16 +165,16 @@ static int measure_case(bench_run *r, const bench_case *k)
 {
     llf_status status = bench_measure(r, k);
     if (status == LLF_OK)
-        return BENCH_DONE;
+        return CLI_DONE;
     progress_end(r);
     fprintf(stderr, "llfuse-bench: %s: ", k->name);
     fprintf(stderr, "%s\n", r->cx->diag.pub.status == status ? r->cx->diag.message : llf_status_text(status));
-    return exit_of(status);
+    return cli_exit_of(status);
 }
 
 static int measure_all(bench_run *r, const bench_cases *cases)
 {
-    int code = BENCH_DONE;
+    int code = CLI_DONE;
     for (size_t i = 0; i < cases->count; i++)
         for (uint32_t s = 0; s < (r->opt->sweeps ? r->opt->sweeps : 1); s++) {
             r->sweep_value = r->opt->sweeps ? &r->opt->sweep[s] : NULL;
@@ -200,7 +182,7 @@ static int measure_all(bench_run *r, const bench_cases *cases)
             code = code ? code : one;
         }
     for (size_t i = 0; i < r->rows.count; i++)
-        code = code || r->rows.at[i].ok ? code : BENCH_FAILED;
+        code = code || r->rows.at[i].ok ? code : CLI_FAILED;
     progress_end(r);
     return code;
 }
@@ -223,7 +205,7 @@ static int ceiling_table(bench_run *r)
             progress_end(r);
             printf("%u reads : %u writes  %8.1f GB/s  %s\n", reads, writes, c->gbps, c->variant);
         }
-    return BENCH_DONE;
+    return CLI_DONE;
 }
 
 /* ---- reports */
@@ -291,7 +273,7 @@ static int report(bench_run *r)
         fine = write_text(o->csv, &s) && fine;
     }
     llfi_str_free(&s);
-    return fine ? BENCH_DONE : BENCH_USAGE;
+    return fine ? CLI_DONE : CLI_USAGE;
 }
 
 static int measure(bench_run *r, const bench_cases *cases)
@@ -342,9 +324,9 @@ static int run(const bench_options *o)
         code = complain(&r, &r.cx->diag, status);
     } else if (o->list) {
         list_cases(&cases);
-        code = BENCH_DONE;
+        code = CLI_DONE;
     } else if (!can_write(o->json) || !can_write(o->csv)) {
-        code = BENCH_USAGE;
+        code = CLI_USAGE;
     } else {
         code = measure(&r, &cases);
     }
@@ -358,25 +340,19 @@ int main(int argc, char **argv)
     char error[512];
     bench_options o;
     const char **files = calloc((size_t)argc + 1, sizeof *files);
-    int code = BENCH_DONE;
+    int code = CLI_DONE;
     if (!files || !bench_options_parse(argc, argv, files, &o, error, sizeof error)) {
         fprintf(stderr, "llfuse-bench: %s\n", files ? error : "out of host memory");
-        code = BENCH_USAGE;
+        code = CLI_USAGE;
     } else if (o.help) {
-        bench_help(stdout);
+        cli_help(&bench_command, stdout);
+    } else if (o.version) {
+        cli_version(&bench_command, stdout);
     } else if (o.help_env) {
-        llfi_str s;
-        llfi_str_init(&s, mem);
-        llfi_env_help(&s);
-        fputs(s.at ? s.at : "", stdout);
-        llfi_str_free(&s);
+        cli_help_env(stdout);
     } else {
         code = run(&o);
     }
     free(files);
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "llfuse-bench: cannot write the standard output: %s\n", strerror(errno));
-        code = code ? code : BENCH_FAILED;
-    }
-    return code;
+    return cli_finish(&bench_command, code);
 }

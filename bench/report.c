@@ -106,7 +106,7 @@ void bench_report_json(llfi_str *s, const bench_header *h, const bench_rows *row
     put_text(s, "target", h->target);
     put_text(s, "llfuse", llf_version());
     put_text(s, "llvm", llf_llvm_version());
-    put_text(s, "git", bench_git_hash);
+    put_text(s, "git", cli_git_hash);
     put_count(s, "threads", h->threads);
     put_count(s, "cache_bytes", (int64_t)h->cache_bytes);
     put_number(s, "empty_kernel_us", h->empty_us);
@@ -243,8 +243,8 @@ static void fill_cells(char cell[COLUMNS][CELL], const bench_row *r)
 
 static void print_header(FILE *f, const bench_header *h)
 {
-    fprintf(f, "llfuse %s (%s), LLVM %s, %s%s%s, target %s", llf_version(), bench_git_hash,
-            llf_llvm_version(), h->device, h->driver[0] ? ", " : "", h->driver, h->target);
+    fprintf(f, "llfuse %s (%s), LLVM %s, %s%s%s, target %s", llf_version(), cli_git_hash, llf_llvm_version(),
+            h->device, h->driver[0] ? ", " : "", h->driver, h->target);
     if (!h->driver[0])
         fprintf(f, ", %u threads", h->threads);
     fprintf(

@@ -1,86 +1,72 @@
 /* llfuse_opt.c: runs named passes over a .llf file and prints the graph or the plan; or compiles it and
- * prints what LLVM makes. It holds no compiler logic of its own. Exit codes: 0 done, 2 bad usage or input, 3
- * no such target here, 1 the rest. */
+ * prints what LLVM makes. It holds no compiler logic of its own. */
 #include "jit/jit.h"
+#include "tools/cli.h"
 
 #include <stdlib.h>
 
 typedef struct {
     const char *file, *passes, *target, *heuristic, *set, *emit;
+    bool list_passes, help, help_env, version;
 } args;
 
-static int usage(FILE *to)
-{
-    fputs("usage: llfuse-opt FILE.llf|- [options]\n"
-          "Runs passes over a graph and prints it.\n"
-          "  --passes a,b,c    the passes to run, in that order (default: all; \"\": none)\n"
-          "  --emit STAGE      graph, plan, explain, llvm, llvm-opt, ptx or asm (default: plan once fuse "
-          "ran, else graph)\n"
-          "  --target T        host (default), nvptx, nvptx:sm_80, nvptx:sm_90a+ptx83: for llvm, llvm-opt, "
-          "ptx, asm\n"
-          "  --heuristic H     none, primitive, greedy (default)\n"
-          "  --set k=v,...     fusion parameters\n"
-          "  --list-passes     names and meanings of the passes\n"
-          "  --help            this text\n"
-          "LLF_LOGS and LLF_DUMP_DIR are heeded.\n",
-          to);
-    return to == stdout ? 0 : 2;
-}
+#define AT(field) .at = offsetof(args, field)
+static const cli_option table[] = {
+    {"--passes", "a,b,c", "the passes to run, in that order (default: all; \"\": none)", cli_text,
+     AT(passes)},
+    {"--emit", "STAGE",
+     "graph, plan, explain, llvm, llvm-opt, ptx or asm\n(default: plan once fuse ran, else graph)", cli_text,
+     AT(emit)},
+    {"--target", "T", "host (default), nvptx, nvptx:sm_80, nvptx:sm_90a+ptx83", cli_text, AT(target)},
+    {"--heuristic", "H", cli_heuristics, cli_text, AT(heuristic)},
+    {"--set", "k=v,...", "fusion parameters", cli_text, AT(set)},
+    {"--list-passes", NULL, "names and meanings of the passes", cli_flag, AT(list_passes)},
+    {"--help", NULL, "this text", cli_flag, AT(help)},
+    {"--help-env", NULL, "the environment variables", cli_flag, AT(help_env)},
+    {"--version", NULL, "versions of llfuse and LLVM, and the commit", cli_flag, AT(version)},
+};
+#undef AT
 
-static int list_passes(void)
+static const cli_command command = {
+    .name = "llfuse-opt",
+    .usage = "usage: llfuse-opt [option...] FILE.llf|-\n"
+             "Runs passes over a graph and prints it, or what is compiled from it.\n\n",
+    .notes = "",
+    .option = table,
+    .options = LLFI_COUNT(table),
+};
+
+static void list_passes(void)
 {
     for (size_t i = 0; i < llfi_passes_count; i++)
         printf("%-10s %s\n", llfi_passes[i].name, llfi_passes[i].meaning);
-    return 0;
 }
 
 static int failed(const llf_context *cx, llf_status st)
 {
     const llf_diagnostic *d = llf_last_error(cx);
     fprintf(stderr, "llfuse-opt: %s\n", d && d->message && d->message[0] ? d->message : llf_status_text(st));
-    switch (st) {
-    case LLF_E_TARGET: return 3;
-    case LLF_E_ARG:
-    case LLF_E_PARSE:
-    case LLF_E_TYPE:
-    case LLF_E_GRAPH:
-    case LLF_E_LIMIT:
-    case LLF_E_IO:
-    case LLF_E_ORDER: return 2;
-    default: return 1;
-    }
+    return cli_exit_of(st);
 }
 
-/* 0: go on; else 1 + exit code. */
-static int parse(int argc, char **argv, args *a)
+static bool parse(int argc, char **argv, args *a, char *error, size_t size)
 {
-    static const char *const flags[] = {"--passes", "--target", "--heuristic", "--set", "--emit"};
-    const char **value[] = {&a->passes, &a->target, &a->heuristic, &a->set, &a->emit};
-    for (int i = 1; i < argc; i++) {
-        size_t f = 0;
-        if (!strcmp(argv[i], "--help"))
-            return 1 + usage(stdout);
-        if (!strcmp(argv[i], "--list-passes"))
-            return 1 + list_passes();
-        while (f < LLFI_COUNT(flags) && strcmp(flags[f], argv[i]))
-            f++;
-        if (f < LLFI_COUNT(flags) && i + 1 < argc) {
-            *value[f] = argv[++i];
-        } else if (argv[i][0] == '-' && argv[i][1]) {
-            fprintf(stderr, "llfuse-opt: %s \"%s\"\n",
-                    f < LLFI_COUNT(flags) ? "no value after" : "no such option", argv[i]);
-            return 1 + usage(stderr);
-        } else if (a->file) {
-            fprintf(stderr, "llfuse-opt: a second file, \"%s\"\n", argv[i]);
-            return 1 + usage(stderr);
-        } else {
-            a->file = argv[i];
-        }
-    }
-    if (a->file)
-        return 0;
-    fputs("llfuse-opt: no file\n", stderr);
-    return 1 + usage(stderr);
+    uint32_t files;
+    const char **file = calloc((size_t)argc + 1, sizeof *file);
+    bool fine = false;
+    if (!file)
+        snprintf(error, size, "out of host memory");
+    else if (!cli_parse(&command, argc, argv, a, file, &files, error, size))
+        ;
+    else if (files > 1)
+        snprintf(error, size, "a second file, '%s'; see --help", file[1]);
+    else if (!files && !a->list_passes && !a->help && !a->help_env && !a->version)
+        snprintf(error, size, "no file; see --help");
+    else
+        fine = true;
+    a->file = fine ? file[0] : NULL;
+    free(file);
+    return fine;
 }
 
 static llf_status read_stdin(llf_context *cx, llfi_str *s)
@@ -201,26 +187,42 @@ static llf_status produce(llf_context *cx, const args *a, llfi_str *s)
     return st;
 }
 
-int main(int argc, char **argv)
+static int run(const args *a)
 {
-    args a = {0};
-    int stop = parse(argc, argv, &a);
-    if (stop)
-        return stop - 1;
     llf_context *cx = llf_context_create(NULL);
     if (!cx) {
         fputs("llfuse-opt: out of host memory\n", stderr);
-        return 1;
+        return CLI_FAILED;
     }
     llfi_str s;
     llfi_str_init(&s, &cx->mem);
-    llf_status st = produce(cx, &a, &s);
-    int code = st == LLF_OK ? 0 : failed(cx, st);
-    if (st == LLF_OK && s.len && (fwrite(s.at, 1, s.len, stdout) != s.len || fflush(stdout))) {
-        fputs("llfuse-opt: cannot write\n", stderr);
-        code = 1;
-    }
+    llf_status st = produce(cx, a, &s);
+    int code = st == LLF_OK ? CLI_DONE : failed(cx, st);
+    if (st == LLF_OK && s.len)
+        fwrite(s.at, 1, s.len, stdout);
     llfi_str_free(&s);
     llf_context_destroy(cx);
     return code;
+}
+
+int main(int argc, char **argv)
+{
+    args a = {0};
+    char error[512];
+    int code = CLI_DONE;
+    if (!parse(argc, argv, &a, error, sizeof error)) {
+        fprintf(stderr, "llfuse-opt: %s\n", error);
+        code = CLI_USAGE;
+    } else if (a.help) {
+        cli_help(&command, stdout);
+    } else if (a.help_env) {
+        cli_help_env(stdout);
+    } else if (a.version) {
+        cli_version(&command, stdout);
+    } else if (a.list_passes) {
+        list_passes();
+    } else {
+        code = run(&a);
+    }
+    return cli_finish(&command, code);
 }

@@ -7,6 +7,9 @@
 
 #include "bench/cases.c"
 #include "bench/options.c"
+#include "tools/cli.c"
+
+const char cli_git_hash[] = "abc";
 
 const bench_builtin bench_builtins[] = {{"one", "; set N=4\n", 10}, {"two", "; set N=5\n", 10}};
 const size_t bench_builtins_count = 2;

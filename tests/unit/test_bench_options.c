@@ -6,6 +6,9 @@
 #include <cmocka.h>
 
 #include "bench/options.c"
+#include "tools/cli.c"
+
+const char cli_git_hash[] = "abc";
 
 static const char *files[64];
 static char error[256];
@@ -42,11 +45,11 @@ static void counts(void **state)
                                       "1e19", "9e18Ki", "8589934592Gi", "1 "};
     int64_t v;
     for (size_t i = 0; i < LLFI_COUNT(good); i++) {
-        assert_true(bench_parse_count(good[i].text, strlen(good[i].text), &v));
+        assert_true(cli_count(good[i].text, strlen(good[i].text), &v));
         assert_true(v == good[i].value);
     }
     for (size_t i = 0; i < LLFI_COUNT(bad); i++)
-        assert_false(bench_parse_count(bad[i], strlen(bad[i]), &v));
+        assert_false(cli_count(bad[i], strlen(bad[i]), &v));
 }
 
 static void defaults(void **state)

@@ -8,7 +8,7 @@
 
 #include "bench/report.c"
 
-const char bench_git_hash[] = "abc";
+const char cli_git_hash[] = "abc";
 
 static bench_row a_row(void)
 {
