@@ -151,10 +151,51 @@ LLVMValueRef llfi_emit_GE(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
     return less(e, operand_dtype(e, id, 0), true, arg[1], arg[0]);
 }
 
+static LLVMValueRef as_cast(LLVMValueRef x, LLVMOpcode opcode)
+{
+    return LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == opcode ? x : NULL;
+}
+
+/* The same value, of which LLVM no longer knows that it is a conversion. InstCombine draws conversions out of
+ * `x < 0 ? 0 : cast(x)` and then, for zeros, chooses the other side: -0 would become +0 (seen in 19 and 22).
+ */
+static LLVMValueRef hide_cast(llfi_emit *e, LLVMValueRef x)
+{
+    LLVMValueRef from = x;
+    while (as_cast(from, LLVMBitCast))
+        from = LLVMGetOperand(from, 0);
+    if (!as_cast(from, LLVMFPExt) && !as_cast(from, LLVMFPTrunc))
+        return x;
+    return llfi_emit_call(e, "llvm.arithmetic.fence", LLVMTypeOf(x), &x, 1);
+}
+
+/* 16-bit values that stand widened in registers, or constants: chosen as they were before, so that a kernel
+ * which only moves them converts nothing. */
+static bool narrow_arms(llfi_emit *e, const LLVMValueRef *wide, LLVMValueRef *arm)
+{
+    LLVMTypeRef type = NULL;
+    for (uint32_t i = 0; i < 2; i++) {
+        arm[i] = as_cast(wide[i], LLVMFPExt) ? LLVMGetOperand(wide[i], 0) : NULL;
+        if (!arm[i] && !LLVMIsConstant(wide[i]))
+            return false;
+        if (arm[i] && type && LLVMTypeOf(arm[i]) != type)
+            return false;
+        type = arm[i] ? LLVMTypeOf(arm[i]) : type;
+    }
+    for (uint32_t i = 0; type && i < 2; i++)
+        if (!arm[i])
+            arm[i] = LLVMBuildFPTrunc(e->b, wide[i], type, ""); /* folds, exactly */
+    return type != NULL;
+}
+
 LLVMValueRef llfi_emit_WHERE(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
-    (void)id;
-    return LLVMBuildSelect(e->b, arg[0], arg[1], arg[2], "");
+    LLVMValueRef arm[2] = {arg[1], arg[2]};
+    bool narrow = llfi_dtype_is_float16(llfi_dtype_of(e->g, id)) && narrow_arms(e, arg + 1, arm);
+    for (uint32_t i = 0; i < 2; i++)
+        arm[i] = hide_cast(e, narrow ? arm[i] : arg[i + 1]);
+    LLVMValueRef chosen = LLVMBuildSelect(e->b, arg[0], arm[0], arm[1], "");
+    return narrow ? LLVMBuildFPExt(e->b, chosen, LLVMTypeOf(arg[1]), "") : chosen;
 }
 
 /* ---- casts */

@@ -106,7 +106,7 @@ static const struct {
     const char *name;
     uint32_t args;
     bool flag; /* a last i1 argument, false */
-} any_float[] = {{"llvm.fma", 3, false}, {"llvm.fabs", 1, false}},
+} any_float[] = {{"llvm.fma", 3, false}, {"llvm.fabs", 1, false}, {"llvm.arithmetic.fence", 1, false}},
   full_float[] = {{"llvm.sqrt", 1, false},     {"llvm.copysign", 2, false}, {"llvm.trunc", 1, false},
                   {"llvm.floor", 1, false},    {"llvm.ceil", 1, false},     {"llvm.rint", 1, false},
                   {"llvm.roundeven", 1, false}},

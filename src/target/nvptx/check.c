@@ -4,7 +4,7 @@
 
 /* Intrinsics by element type. tests/unit/test_target_nvptx_select.c compiles every one of them for every type
  * on three architectures: a new row here is a new row there. */
-static const char *const any_float[] = {"llvm.fma.", "llvm.fabs.", NULL};
+static const char *const any_float[] = {"llvm.fma.", "llvm.fabs.", "llvm.arithmetic.fence.", NULL};
 static const char *const full_float[] = {
     "llvm.sqrt.", "llvm.copysign.",  "llvm.trunc.",      "llvm.floor.",      "llvm.ceil.",
     "llvm.rint.", "llvm.roundeven.", "llvm.fptosi.sat.", "llvm.fptoui.sat.", NULL};
