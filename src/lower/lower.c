@@ -31,8 +31,9 @@ static llf_status emit(llfi_site *s)
     s->demands = *s->schedule->demands;
     LLF_TRY(llfi_index_begin(s));
     s->val = llfi_arena_alloc(s->arena, (s->demands.count + 1) * sizeof *s->val);
+    s->fixed = llfi_arena_alloc(s->arena, (s->demands.count + 1) * sizeof *s->fixed);
     s->arg = llfi_arena_alloc(s->arena, (s->schedule->args + 1) * sizeof *s->arg);
-    if (!s->val || !s->arg)
+    if (!s->val || !s->fixed || !s->arg)
         return llfi_nomem(s->emit.diag);
     LLF_TRY(s->emit.target->backend->begin(s));
     LLF_TRY(llfi_lower(s, NULL, 0, s->demands.uniform));

@@ -89,6 +89,7 @@ static llf_status load(llfi_site *s, uint32_t demand, const llfi_tile *tile, LLV
     const llfi_node *n = llfi_node_at(s->g, d->node);
     if (n->op == LLF_OP_CONST) {
         *out = llfi_emit_literal(e, dtype, n->attr);
+        s->fixed[demand] = true;
         return e->status;
     }
     bool scalar = llfi_node_is_scalar(n);
@@ -112,19 +113,49 @@ static LLVMValueRef operand(llfi_site *s, const llfi_demand *user, uint32_t dema
     return splat ? llfi_emit_splat(&s->emit, s->val[demand], s->emit.width) : s->val[demand];
 }
 
+/* The same number, which no compiler can know: some address's topmost bit, never set, is put into it. Without
+ * this a function of a literal would have other bits in a kernel that sees the literal than in one that loads
+ * it. */
+static LLVMValueRef hide_constant(llfi_site *s, LLVMValueRef x)
+{
+    llfi_emit *e = &s->emit;
+    LLVMTypeRef type = LLVMTypeOf(x), element = type, bits;
+    LLVMValueRef base = NULL;
+    for (uint32_t i = 0; i < s->schedule->args && !base; i++)
+        base = s->schedule->arg[i].kind == LLFI_ARG_BUFFER ? s->arg[i] : NULL;
+    if (!base)
+        return x;
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+        element = LLVMGetElementType(type);
+    bits = element == e->f64 ? e->i64 : e->i32;
+    LLVMValueRef top = LLVMBuildPtrToInt(e->b, base, e->i64, "");
+    top = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, top, LLVMConstInt(e->i64, 63, 0), ""), bits, "");
+    LLVMTypeRef wide = element == type ? bits : llfi_emit_vec(bits, LLVMGetVectorSize(type));
+    if (wide != bits)
+        top = llfi_emit_splat(e, top, LLVMGetVectorSize(type));
+    x = LLVMBuildOr(e->b, LLVMBuildBitCast(e->b, x, wide, ""), top, "");
+    return LLVMBuildBitCast(e->b, x, type, "");
+}
+
 static llf_status compute(llfi_site *s, const llfi_demand *d, LLVMValueRef *out)
 {
     llfi_emit *e = &s->emit;
     const llfi_node *n = llfi_node_at(s->g, d->node);
     LLVMValueRef arg[LLFI_INLINE_ARGS] = {NULL};
+    bool hide = e->target->backend->lowering->hides_constants && !(llfi_ops[n->op].flags & LLF_F_EXACT);
+    bool fixed = !hide;
     if (!emitters[n->op])
         return llfi_fail(e->diag, LLF_E_INTERNAL, "%s reached lowering", llfi_ops[n->op].name);
     for (uint32_t a = 0; a < n->arity; a++) {
         arg[a] = operand(s, d, d->arg[a]);
         if (!arg[a])
             return llfi_fail(e->diag, LLF_E_INTERNAL, "operand %u of node %u is not lowered", a, d->node);
+        fixed = fixed && s->fixed[d->arg[a]];
+        if (hide && s->fixed[d->arg[a]])
+            arg[a] = hide_constant(s, arg[a]);
     }
     *out = emitters[n->op](e, d->node, arg);
+    s->fixed[d - s->demands.at] = fixed;
     if (e->status == LLF_OK && !*out)
         return llfi_fail(e->diag, LLF_E_INTERNAL, "the emitter of %s gave nothing", llfi_ops[n->op].name);
     return e->status;

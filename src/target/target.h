@@ -38,6 +38,9 @@ typedef struct {
     LLVMValueRef (*root)(struct llfi_emit *, llf_dtype, LLVMValueRef a);
     /* IEEE maximum (or minimum) of float register values */
     LLVMValueRef (*maximum)(struct llfi_emit *, llf_dtype, bool minimum, LLVMValueRef a, LLVMValueRef b);
+    /* A compiler behind this backend evaluates approximations of constants otherwise than the device does
+     * (ptxas: ex2.approx): functions must not see that an operand is a constant. */
+    bool hides_constants;
 } llfi_lowering;
 
 /* Compiled code of one kernel, owned by `mem`. */

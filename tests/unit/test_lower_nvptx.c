@@ -234,6 +234,26 @@ static void a_comparison_stays_what_it_is_beside_a_cast(void **state)
     }
 }
 
+/* ptxas evaluates ex2.approx of a constant with other bits than the device: a function never sees that its
+ * operand is made of literals, or a kernel that loads the same number would disagree. */
+static void functions_of_literals_are_left_to_the_device(void **state)
+{
+    (void)state;
+    NEED_NVPTX();
+    for (int literal = 0; literal < 3; literal++) {
+        fixture f = fixture_make();
+        llf_id x = input(&f, "x", LLF_F32), k = llf_const_int(f.g, LLF_I32, -1);
+        if (literal == 2)
+            k = llf_neg(f.g, k);
+        llf_id y = literal ? llf_exp(f.g, llf_cast(f.g, k, LLF_F32)) : llf_exp(f.g, x);
+        assert_int_equal(llf_output(f.g, llf_add(f.g, x, y)), LLF_OK);
+        const char *ptx = ptx_of(&f, x, "nvptx:sm_90a");
+        assert_true(count(ptx, "ex2.approx") > 0);
+        assert_int_equal(count(ptx, ", 63;"), literal ? 1 : 0);
+        fixture_free(&f);
+    }
+}
+
 /* Promise 4: the same bytes again. */
 static void the_same_kernel_gives_the_same_text(void **state)
 {
@@ -264,6 +284,7 @@ int main(void)
         cmocka_unit_test(every_op_of_every_dtype_compiles),
         cmocka_unit_test(every_cast_compiles),
         cmocka_unit_test(a_comparison_stays_what_it_is_beside_a_cast),
+        cmocka_unit_test(functions_of_literals_are_left_to_the_device),
         cmocka_unit_test(the_same_kernel_gives_the_same_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

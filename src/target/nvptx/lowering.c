@@ -144,4 +144,5 @@ const llfi_lowering llfi_nvptx_lowering = {.function = function,
                                            .narrow = narrow,
                                            .widen = widen,
                                            .fma16 = fma16,
-                                           .maximum = maximum};
+                                           .maximum = maximum,
+                                           .hides_constants = true};
