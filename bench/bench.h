@@ -254,8 +254,8 @@ bool bench_shape(const llf_graph *, llf_id, const int64_t *symbol, llf_tensor *,
 /* Host value of a scalar input. */
 double bench_scalar_value(const bench_case *, const char *name);
 
-/* ---- check.c: the truth of the outputs; max_err in ulp against the interpreter. See there what holds and
- * why. */
+/* ---- check.c, check_nodes.c: the truth of the outputs; max_err in ulp against the interpreter. See there
+ * what holds and why. */
 #define BENCH_SAMPLES 4096
 typedef struct {
     bool same;  /* fused = unfused, bitwise */
