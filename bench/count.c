@@ -1,6 +1,7 @@
 /* count.c: kernels, transfers, bytes, operations and expectations of a row, from the plans alone. It must not
  * measure anything but the ceiling it is asked for. */
 #include "bench/count.h"
+#include "bench/moved.h"
 
 #include <math.h>
 
@@ -163,7 +164,7 @@ static bool is_empty(const llf_graph *g, const int64_t *symbol)
 llf_status bench_count(bench_run *r, const bench_case *k, const llf_graph *g, const int64_t *symbol,
                        const bench_session *unfused, const bench_session *fused, bench_row *row)
 {
-    int64_t own[2][BENCH_SETS], bytes_min;
+    int64_t own[2][BENCH_SETS], stored;
     const llf_program *p[2] = {unfused->program, fused->program};
     int64_t *bytes[2] = {&row->bytes_unfused, &row->bytes_fused};
     uint32_t *transfers[2] = {&row->transfers_unfused, &row->transfers_fused};
@@ -174,12 +175,14 @@ llf_status bench_count(bench_run *r, const bench_case *k, const llf_graph *g, co
         if (!program_symbols(p[i], g, symbol, own[i]))
             status = llfi_fail(&r->cx->diag, LLF_E_LIMIT, "%s: too many symbols", k->file);
         else
-            status = llfi_plan_bytes(p[i]->graph, &p[i]->plan, own[i], &scratch, bytes[i], transfers[i]);
+            status = llfi_plan_bytes(p[i]->graph, &p[i]->plan, own[i], &scratch, &stored, transfers[i]);
+        if (status == LLF_OK)
+            status = bench_moved_plan(p[i]->graph, &p[i]->plan, own[i], &scratch, bytes[i]);
     }
+    if (status == LLF_OK)
+        status = bench_moved_least(p[1]->graph, own[1], &scratch, &row->bytes_min);
     llfi_arena_destroy(&scratch);
     LLF_TRY(status);
-    bytes_min = llfi_graph_bytes_min(p[1]->graph, own[1]);
-    row->bytes_min = bytes_min;
     row->nodes = (uint32_t)g->nodes.count;
     row->kernels_unfused = p[0]->plan.kernels;
     row->kernels_fused = p[1]->plan.kernels;
@@ -198,51 +201,18 @@ llf_status bench_count(bench_run *r, const bench_case *k, const llf_graph *g, co
 
 /* ---- ceiling */
 
-static int64_t tensor_bytes(const llf_program *p, llf_id id, const int64_t *symbol)
+static llf_status kernel_ceiling(bench_run *r, bench_mover *m, const llfi_kernel *k, double *ms)
 {
-    llf_tensor t;
-    int64_t numel;
-    return bench_shape(p->graph, id, symbol, &t, &numel) ? numel * (int64_t)llfi_dtypes[t.dtype].bytes : 0;
-}
-
-/* The nearest mix that a hand-written kernel has. */
-static void clamp_mix(uint32_t *reads, uint32_t *writes)
-{
-    double scale = 1;
-    if (*reads > BENCH_MAX_READS)
-        scale = (double)BENCH_MAX_READS / *reads;
-    if (*writes * scale > BENCH_MAX_WRITES)
-        scale = (double)BENCH_MAX_WRITES / *writes;
-    if (scale == 1)
-        return;
-    uint32_t r = (uint32_t)lround(*reads * scale), w = (uint32_t)lround(*writes * scale);
-    *reads = *reads && !r ? 1 : r;
-    *writes = *writes && !w ? 1 : w;
-}
-
-static llf_status kernel_ceiling(bench_run *r, const llf_program *p, uint32_t k, const int64_t *symbol,
-                                 llfi_arena *scratch, double *ms)
-{
-    llf_id *read;
-    uint32_t reads, writes = 0, rows = 0;
-    int64_t bytes = 0, least = 64; /* rank-0 operands are no stream */
-    LLF_TRY(llfi_kernel_reads(p->graph, &p->plan, k, scratch, &read, &reads));
-    for (uint32_t i = 0; i < reads; i++) {
-        int64_t b = tensor_bytes(p, read[i], symbol);
-        bytes += b;
-        rows += b > least;
-    }
-    for (uint32_t i = 0; i < p->plan.kernel[k].stores; i++) {
-        int64_t b = tensor_bytes(p, p->plan.kernel[k].store[i], symbol);
-        bytes += b;
-        writes += b > least;
-    }
-    *ms = 0;
-    if (!rows && !writes)
-        return LLF_OK;
-    clamp_mix(&rows, &writes);
+    bench_streams s;
+    uint32_t reads, writes;
     const bench_ceiling *c;
-    LLF_TRY(bench_ceiling_get(r->device, &r->ceilings, rows, writes, (size_t)bytes / (rows + writes), &c));
+    LLF_TRY(bench_moved(m, k->member, k->members, k->store, k->stores, &s));
+    int64_t bytes = bench_streams_bytes(&s);
+    bench_mix(&s, &reads, &writes);
+    *ms = 0;
+    if (bytes <= 0 || (!reads && !writes))
+        return LLF_OK;
+    LLF_TRY(bench_ceiling_get(r->device, &r->ceilings, reads, writes, (size_t)bytes / (reads + writes), &c));
     *ms = (double)bytes / c->gbps * 1e-6;
     return LLF_OK;
 }
@@ -252,13 +222,14 @@ llf_status bench_count_ceiling(bench_run *r, const bench_session *s, const llf_g
 {
     int64_t own[BENCH_SETS];
     llfi_arena scratch;
-    llf_status status = LLF_OK;
+    bench_mover m;
     *ms = 0;
     program_symbols(s->program, g, symbol, own);
     llfi_arena_init(&scratch, mem);
+    llf_status status = bench_mover_init(&m, s->program->graph, own, &scratch);
     for (uint32_t k = 0; k < s->program->plan.kernels && status == LLF_OK; k++) {
         double one = 0;
-        status = kernel_ceiling(r, s->program, k, own, &scratch, &one);
+        status = kernel_ceiling(r, &m, &s->program->plan.kernel[k], &one);
         *ms += one;
     }
     llfi_arena_destroy(&scratch);
