@@ -1,8 +1,9 @@
 """llfuse-bench's rows beside its peers', for people or as Markdown. Figures from different machines or days do not compare:
-both files should come from one job on one GPU.
+all files should come from one job on one GPU.
 
-    build/release/bin/llfuse-bench --json llfuse.json; python3 bench/peers/pointwise.py --json peers.json
-    python3 bench/peers/table.py llfuse.json peers.json [--markdown]
+    build/release/bin/llfuse-bench --json llfuse.json
+    python3 bench/peers/pointwise.py --json pointwise.json; python3 bench/peers/views.py --json views.json
+    python3 bench/peers/table.py llfuse.json pointwise.json views.json [--markdown]
 
 Exit: 0, or 1 when a fused case is slower than the best of its peers (by more than --tolerance, default 0).
 """
@@ -22,8 +23,9 @@ def number(v, digits=4):
 
 def build(ours, peers):
     by_key = {}
-    for r in peers["rows"]:
-        by_key.setdefault(key(r), {})[r["mode"]] = r
+    for r in (r for p in peers for r in p["rows"]):
+        if r.get("same_work", True):
+            by_key.setdefault(key(r), {})[r["mode"]] = r
     rows = []
     for r in ours["rows"]:
         p = by_key.get(key(r), {})
@@ -46,6 +48,11 @@ TITLE = ["case", "size", "heuristic", "kernels", "unfused ms", "fused ms", "torc
          "best peer / fused", "% of ceiling", "compile ms", "torch compile ms", "ok"]
 
 
+def load(path):
+    with open(path) as f:
+        return json.load(f)
+
+
 def geomean(v):
     return math.exp(sum(map(math.log, v)) / len(v)) if v else None
 
@@ -53,14 +60,13 @@ def geomean(v):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("ours")
-    p.add_argument("peers")
+    p.add_argument("peers", nargs="+")
     p.add_argument("--markdown", action="store_true")
     p.add_argument("--tolerance", type=float, default=0.0, help="share by which a case may be slower than its best peer")
     o = p.parse_args()
-    with open(o.ours) as a, open(o.peers) as b:
-        ours, peers = json.load(a), json.load(b)
-    if ours["header"]["device"] != peers["header"]["device"]:
-        print("table.py: different devices: %s and %s" % (ours["header"]["device"], peers["header"]["device"]), file=sys.stderr)
+    ours, peers = load(o.ours), [load(path) for path in o.peers]
+    for device in {p["header"]["device"] for p in peers} - {ours["header"]["device"]}:
+        print("table.py: different devices: %s and %s" % (ours["header"]["device"], device), file=sys.stderr)
     rows = build(ours, peers)
     table = [TITLE] + [cells(x) for x in rows]
     if o.markdown:
@@ -70,10 +76,10 @@ def main():
         text = [v.ljust(w) if c < 3 else v.rjust(w) for c, (v, w) in enumerate(zip(line, width))]
         print("| " + " | ".join(text) + " |" if o.markdown else "  ".join(text).rstrip())
     fused = [x for x in rows if x["row"]["heuristic"] == "greedy" and x["best"]]
+    eager = [x["eager"] / x["row"]["ms_fused"] for x in fused if x["eager"]]
     if fused:
-        print("\ngeometric means: best peer / fused %.2f, torch eager / fused %.2f" %
-              (geomean([x["best"] / x["row"]["ms_fused"] for x in fused]),
-               geomean([x["eager"] / x["row"]["ms_fused"] for x in fused])))
+        print("\ngeometric means: best peer / fused %.2f, torch eager / fused %s" %
+              (geomean([x["best"] / x["row"]["ms_fused"] for x in fused]), number(geomean(eager), 2)))
     slower = [x["row"]["case"] for x in fused if x["row"]["ms_fused"] > x["best"] * (1 + o.tolerance)]
     if slower:
         print("slower than the best peer: " + ", ".join(slower))
