@@ -35,6 +35,8 @@ llfi_dim llfi_dim_max(llfi_dims *, llfi_dim, llfi_dim);
 /* For signed arithmetic on extents: a - b = *pos - *neg, in which no monomial stands on both sides and no
  * coefficient is negative. Equal differences give equal ids. False: out of memory or too large. */
 bool llfi_dim_diff(llfi_dims *, llfi_dim a, llfi_dim b, llfi_dim *pos, llfi_dim *neg);
+/* The same, both without their common constant factor: a == b is *pos == *neg. */
+bool llfi_dim_equation(llfi_dims *, llfi_dim a, llfi_dim b, llfi_dim *pos, llfi_dim *neg);
 /* a = *q * s + *r, term by term: what s provably divides goes to q, constant factors by whole multiples; a
  * sum divides itself alone. *r 0: exact. q may be 0. False: out of memory, too large, or q or r would be
  * negative, which they never are when no coefficient of `a` is. */
@@ -42,6 +44,12 @@ bool llfi_dim_divide(llfi_dims *, llfi_dim a, llfi_dim s, llfi_dim *q, llfi_dim 
 /* A guess for a / s where s is a sum: term `i` of a over the first term of s; the caller checks it. False: a
  * has no such term. *q LLFI_DIM_NONE: no quotient. */
 bool llfi_dim_guess(llfi_dims *, llfi_dim a, uint32_t i, llfi_dim s, llfi_dim *q);
+
+/* out[d] for every dim d below `count`: d with each symbol s replaced by value[s] (LLFI_DIM_NONE: it stays),
+ * and so what replaces it. A symbol whose value would hold itself stays, and so does one whose value grows
+ * too large: value[s] becomes LLFI_DIM_NONE. out[d] is LLFI_DIM_NONE where the result is too large, cannot be
+ * positive or divides by 0. False: out of memory. */
+bool llfi_dims_substitute(llfi_dims *, llfi_dim *value, llfi_dim *out, uint32_t count, llfi_arena *scratch);
 
 bool llfi_dim_is_const(const llfi_dims *, llfi_dim, int64_t *value);
 /* True and *symbol when the dim is exactly one symbol. */

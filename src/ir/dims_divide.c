@@ -2,28 +2,74 @@
  * does not divide is left over. */
 #include "ir/dims_form.h"
 
-bool llfi_dim_diff(llfi_dims *d, llfi_dim a, llfi_dim b, llfi_dim *pos, llfi_dim *neg)
+/* a - b as what is added and what is taken away. False: too large. */
+static bool difference(llfi_dims *d, llfi_dim a, llfi_dim b, llfi_poly *up, llfi_poly *down)
 {
     if (a == LLFI_DIM_NONE || b == LLFI_DIM_NONE)
         return false;
-    llfi_poly p, q, up = {0}, down = {0};
+    llfi_poly p, q;
     llfi_dims_unpack(d, a, &p);
     llfi_dims_unpack(d, b, &q);
     int64_t c;
-    if (__builtin_sub_overflow(p.c, q.c, &p.c))
+    if (__builtin_sub_overflow(p.c, q.c, &p.c) || p.c == INT64_MIN)
         return false;
     for (uint32_t i = 0; i < q.terms; i++)
         if (__builtin_sub_overflow(0, q.coef[i], &c) || !llfi_poly_add_term(d, &p, c, q.mono[i]))
             return false;
-    *(p.c < 0 ? &down.c : &up.c) = p.c < 0 ? -p.c : p.c;
+    up->c = down->c = 0;
+    up->terms = down->terms = 0;
+    *(p.c < 0 ? &down->c : &up->c) = p.c < 0 ? -p.c : p.c;
     for (uint32_t i = 0; i < p.terms; i++) { /* in order, so that both stay ordered */
         if (p.coef[i] == INT64_MIN)
             return false;
-        llfi_poly *side = p.coef[i] < 0 ? &down : &up;
+        llfi_poly *side = p.coef[i] < 0 ? down : up;
         if (!p.coef[i])
             continue;
         side->coef[side->terms] = p.coef[i] < 0 ? -p.coef[i] : p.coef[i];
         side->mono[side->terms++] = p.mono[i];
+    }
+    return true;
+}
+
+bool llfi_dim_diff(llfi_dims *d, llfi_dim a, llfi_dim b, llfi_dim *pos, llfi_dim *neg)
+{
+    llfi_poly up, down;
+    if (!difference(d, a, b, &up, &down))
+        return false;
+    *pos = llfi_dims_pack(d, &up);
+    *neg = llfi_dims_pack(d, &down);
+    return *pos != LLFI_DIM_NONE && *neg != LLFI_DIM_NONE;
+}
+
+static int64_t common(const llfi_poly *p, int64_t g)
+{
+    for (uint32_t i = 0; i <= p->terms; i++) {
+        int64_t x = i < p->terms ? p->coef[i] : p->c;
+        while (x) {
+            int64_t t = g % x;
+            g = x;
+            x = t;
+        }
+    }
+    return g;
+}
+
+static void shorten(llfi_poly *p, int64_t by)
+{
+    p->c /= by;
+    for (uint32_t i = 0; i < p->terms; i++)
+        p->coef[i] /= by;
+}
+
+bool llfi_dim_equation(llfi_dims *d, llfi_dim a, llfi_dim b, llfi_dim *pos, llfi_dim *neg)
+{
+    llfi_poly up, down;
+    if (!difference(d, a, b, &up, &down))
+        return false;
+    int64_t g = common(&down, common(&up, 0));
+    if (g > 1) {
+        shorten(&up, g);
+        shorten(&down, g);
     }
     *pos = llfi_dims_pack(d, &up);
     *neg = llfi_dims_pack(d, &down);

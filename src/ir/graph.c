@@ -289,6 +289,7 @@ void llf_graph_destroy(llf_graph *g)
     llfi_vec_free(mem, &g->nodes);
     llfi_vec_free(mem, &g->inputs);
     llfi_vec_free(mem, &g->outputs);
+    llfi_vec_free(mem, &g->asked);
     llfi_vec_free(mem, &g->origin);
     llfi_vec_free(mem, &g->names);
     llfi_vec_free(mem, &g->types);
@@ -329,8 +330,8 @@ llf_graph *llfi_graph_clone(const llf_graph *from, llf_context *cx)
     g->props = from->props;
     g->poisoned = from->poisoned;
     g->dims = llfi_dims_clone(from->dims, mem);
-    bool ok = g->dims && COPY(nodes) && COPY(inputs) && COPY(outputs) && COPY(origin) && COPY(names) &&
-              COPY(types) && COPY(lists) && COPY(operands) && COPY(guards) && COPY(labels) &&
+    bool ok = g->dims && COPY(nodes) && COPY(inputs) && COPY(outputs) && COPY(asked) && COPY(origin) &&
+              COPY(names) && COPY(types) && COPY(lists) && COPY(operands) && COPY(guards) && COPY(labels) &&
               COPY(directives) && copy_map(mem, &g->type_map, &from->type_map) &&
               copy_map(mem, &g->name_map, &from->name_map) && copy_map(mem, &g->list_map, &from->list_map) &&
               copy_map(mem, &g->guard_map, &from->guard_map);

@@ -25,9 +25,9 @@ typedef enum {
     LLFI_ATTR_KIND_DIMS,
     LLFI_ATTR_KIND_RANGES
 } llfi_attr_kind;
-#define LLFI_INLINE_ARGS 3      /* operands that stand in the node itself; no EW op has more */
-#define LLFI_VARIADIC UINT8_MAX /* an op's arity: one operand or more, all of the signature's first letter \
-                                 */
+#define LLFI_INLINE_ARGS 3 /* operands that stand in the node itself; no EW op has more */
+/* An op's arity: one operand or more, all of the signature's first letter. */
+#define LLFI_VARIADIC UINT8_MAX
 typedef struct {
     const char *name;
     uint8_t arity;
@@ -140,6 +140,7 @@ struct llf_graph {
     LLFI_VEC(llfi_node) nodes;
     LLFI_VEC(llf_id) inputs;   /* INPUT nodes in signature order */
     LLFI_VEC(llf_id) outputs;  /* in order; a value may stand twice */
+    LLFI_VEC(uint32_t) asked;  /* of inputs: llfi_input_asked; empty: their types */
     LLFI_VEC(uint16_t) origin; /* llf_op that the user wrote, by node.origin */
     LLFI_VEC(char) names;      /* NUL-terminated, deduplicated; offset 0 is "" */
     LLFI_VEC(uint32_t) types;  /* dtype, rank, dims... */
@@ -201,6 +202,12 @@ static inline llf_dtype llfi_dtype_of(const llf_graph *g, llf_id id)
 static inline bool llfi_type_same_dims(llfi_type a, llfi_type b)
 {
     return a.rank == b.rank && (a.rank == 0 || memcmp(a.dim, b.dim, a.rank * sizeof *a.dim) == 0);
+}
+/* The type that the caller knows input `i` by, whatever symbols a pass has replaced since: it binds symbols,
+ * and guards speak of its extents. */
+static inline llfi_type llfi_input_asked(const llf_graph *g, uint32_t i)
+{
+    return g->asked.count ? llfi_type_at(g, g->asked.at[i]) : llfi_type_of(g, g->inputs.at[i]);
 }
 uint32_t llfi_type_make(llf_graph *, llf_dtype, uint32_t rank,
                         const llfi_dim *); /* UINT32_MAX: out of memory */
@@ -306,8 +313,9 @@ typedef struct {
     llf_id *arg;             /* room for the operands of any old node, and for LLFI_INLINE_ARGS at least */
     size_t guards, operands; /* those of old nodes */
 } llfi_rewrite;
-llf_status llfi_rewrite_begin(llfi_rewrite *, llf_graph *, llfi_arena *); /* copies inputs over */
-llf_status llfi_rewrite_copy(llfi_rewrite *, llf_id old);                 /* same op, operands mapped */
+llf_status llfi_rewrite_begin(llfi_rewrite *, llf_graph *, llfi_arena *);   /* copies inputs over */
+llf_status llfi_rewrite_copy(llfi_rewrite *, llf_id old);                   /* same op, operands mapped */
+llf_status llfi_rewrite_copy_as(llfi_rewrite *, llf_id old, uint64_t attr); /* with another attribute */
 /* Appends op with new-id operands, carrying origin and place of `like`. Names follow the map at the end: the
  * node that an old id maps to takes its name unless it has one. */
 llf_status llfi_rewrite_op_n(llfi_rewrite *, llf_id like, llf_op, uint32_t count, const llf_id *arg,

@@ -61,18 +61,23 @@ llf_status llfi_rewrite_const(llfi_rewrite *rw, llf_dtype dtype, uint64_t bits, 
 
 llf_status llfi_rewrite_copy(llfi_rewrite *rw, llf_id old)
 {
+    return llfi_rewrite_copy_as(rw, old, rw->old[old].attr);
+}
+
+llf_status llfi_rewrite_copy_as(llfi_rewrite *rw, llf_id old, uint64_t attr)
+{
     if (rw->map[old] != LLF_NONE)
         return LLF_OK; /* an input */
     const llfi_node *n = &rw->old[old];
     if (n->op == LLF_OP_CONST)
-        return llfi_rewrite_const(rw, llfi_type_at(rw->g, n->type).dtype, n->attr, &rw->map[old]);
+        return llfi_rewrite_const(rw, llfi_type_at(rw->g, n->type).dtype, attr, &rw->map[old]);
     const llf_id *from = llfi_args(rw->g, n);
     for (uint32_t i = 0; i < n->arity; i++) {
         rw->arg[i] = rw->map[from[i]];
         if (rw->arg[i] == LLF_NONE)
             return unmapped(rw, from[i]);
     }
-    return llfi_rewrite_op_n(rw, old, (llf_op)n->op, n->arity, rw->arg, n->attr, &rw->map[old]);
+    return llfi_rewrite_op_n(rw, old, (llf_op)n->op, n->arity, rw->arg, attr, &rw->map[old]);
 }
 
 /* The operands of old nodes go; those of new ones stand behind them. */

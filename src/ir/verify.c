@@ -107,6 +107,12 @@ static llf_status check_inputs(const llf_graph *g, uint32_t inputs)
     if (!seen)
         return llfi_nomem(d);
     llf_status status = LLF_OK;
+    if (g->asked.count && g->asked.count != g->inputs.count)
+        status =
+            llfi_fail(d, LLF_E_GRAPH, "%zu types as asked, but %zu inputs", g->asked.count, g->inputs.count);
+    for (size_t i = 0; i < g->asked.count && status == LLF_OK; i++)
+        if (!type_ok(g, g->asked.at[i]))
+            status = llfi_fail(d, LLF_E_GRAPH, "the type of input %zu as asked is out of range", i);
     for (size_t i = 0; i < g->inputs.count && status == LLF_OK; i++) {
         llf_id id = g->inputs.at[i];
         if (id >= size || g->nodes.at[id].op != LLF_OP_INPUT || seen[id]++)

@@ -88,6 +88,13 @@ static llf_status check_form(llf_execution *e, uint32_t binding)
 
 /* ---- symbols */
 
+/* The type that the caller knows. */
+static llfi_type type_asked(const llf_execution *e, uint32_t binding)
+{
+    const llf_graph *g = e->loaded->program->graph;
+    return binding < e->inputs ? llfi_input_asked(g, binding) : llfi_type_of(g, node_of(e, binding));
+}
+
 /* Binds symbols by the inputs whose extent is just a symbol. */
 static void bind_symbols(llf_execution *e)
 {
@@ -96,7 +103,7 @@ static void bind_symbols(llf_execution *e)
     for (uint32_t s = 0; s < symbols; s++)
         e->symbol[s] = -1;
     for (uint32_t b = 0; b < e->inputs; b++) {
-        llfi_type type = llfi_type_of(g, node_of(e, b));
+        llfi_type type = llfi_input_asked(g, b);
         for (uint32_t i = 0; i < type.rank; i++) {
             uint32_t s;
             if (llfi_dim_is_symbol(g->dims, type.dim[i], &s) && e->symbol[s] < 0)
@@ -110,7 +117,7 @@ static uint32_t bound_by(const llf_execution *e, uint32_t symbol)
 {
     const llf_graph *g = e->loaded->program->graph;
     for (uint32_t b = 0; b < e->inputs; b++) {
-        llfi_type type = llfi_type_of(g, node_of(e, b));
+        llfi_type type = llfi_input_asked(g, b);
         for (uint32_t i = 0; i < type.rank; i++) {
             uint32_t s;
             if (llfi_dim_is_symbol(g->dims, type.dim[i], &s) && s == symbol)
@@ -153,7 +160,7 @@ static llf_status check_extents(llf_execution *e, uint32_t binding)
 {
     const llf_graph *g = e->loaded->program->graph;
     const llf_tensor *t = &e->bind[binding].tensor;
-    llfi_type type = llfi_type_of(g, node_of(e, binding));
+    llfi_type type = type_asked(e, binding);
     int64_t want, bytes;
     for (uint32_t i = 0; i < type.rank; i++) {
         if (!llfi_dim_eval(g->dims, type.dim[i], e->symbol, &want))
@@ -185,6 +192,14 @@ static llf_status check_address(llf_execution *e, uint32_t binding)
         return refuse(e, LLF_E_ARG, binding, "0x%" PRIxPTR " + %zu bytes is past the end of memory", s.at,
                       s.bytes);
     return LLF_OK;
+}
+
+static llf_status check_binding(llf_execution *e, uint32_t binding)
+{
+    if (is_scalar(e, binding))
+        return LLF_OK;
+    LLF_TRY(check_extents(e, binding));
+    return check_address(e, binding);
 }
 
 static llf_status check_reach(llf_execution *e)
@@ -353,12 +368,11 @@ llf_status llf_prepare(llf_execution *e)
     for (uint32_t b = 0; b < e->binds; b++)
         LLF_TRY(check_form(e, b));
     bind_symbols(e);
-    for (uint32_t b = 0; b < e->binds; b++)
-        if (!is_scalar(e, b)) {
-            LLF_TRY(check_extents(e, b));
-            LLF_TRY(check_address(e, b));
-        }
+    for (uint32_t b = 0; b < e->inputs; b++)
+        LLF_TRY(check_binding(e, b));
     LLF_TRY(llfi_guards_check(e->loaded->program->graph, &e->diag, e->symbol));
+    for (uint32_t b = e->inputs; b < e->binds; b++) /* their types rely on the guards */
+        LLF_TRY(check_binding(e, b));
     uint64_t token;
     LLF_TRY(e->loaded->device->enter(&e->diag, e->loaded, &token));
     llf_status status = prepare_all(e);

@@ -2,13 +2,15 @@
 #include "ir_testing.h"
 
 static llfi_dims *dims;
+static const llf_allocator *mem;
 static llfi_dim A, B, C;
 
 static int setup(void **state)
 {
     if (test_setup(state))
         return -1;
-    dims = llfi_dims_create(&((llf_context *)*state)->mem);
+    mem = &((llf_context *)*state)->mem;
+    dims = llfi_dims_create(mem);
     A = llfi_dim_sym(dims, llfi_dims_symbol(dims, "A", 1));
     B = llfi_dim_sym(dims, llfi_dims_symbol(dims, "B", 1));
     C = llfi_dim_sym(dims, llfi_dims_symbol(dims, "C", 1));
@@ -278,6 +280,65 @@ static void order_does_not_hang_on_what_was_made_first(void **state)
     llfi_str_free(&t);
 }
 
+/* What a == b says, as "pos == neg". */
+static void assert_says(llfi_dim a, llfi_dim b, llfi_dim pos, llfi_dim neg)
+{
+    llfi_dim p, n;
+    assert_true(llfi_dim_equation(dims, a, b, &p, &n));
+    assert_int_equal(p, pos);
+    assert_int_equal(n, neg);
+}
+
+static void equations_lose_what_stands_on_both_sides(void **state)
+{
+    (void)state;
+    assert_says(add(A, k(3)), add(B, k(3)), A, B);
+    assert_says(mul(k(4), A), mul(k(6), B), mul(k(2), A), mul(k(3), B));
+    assert_says(mul(k(4), A), k(12), A, k(3));
+    assert_says(add(A, k(1)), k(5), A, k(4));
+    assert_says(mul(k(4), A), k(6), mul(k(2), A), k(3));
+    assert_says(add(A, C), add(mul(k(2), B), C), A, mul(k(2), B));
+    assert_says(A, A, k(0), k(0));
+    assert_says(mul(A, B), mul(A, C), mul(A, B), mul(A, C)); /* A may be 0 */
+}
+
+/* value[A], value[B], value[C] -> what the three become */
+static void assert_stands(llfi_dim a, llfi_dim b, llfi_dim c, llfi_dim want_a, llfi_dim want_b,
+                          llfi_dim want_c)
+{
+    llfi_arena scratch;
+    llfi_dim value[] = {a, b, c}, out[1000];
+    uint32_t count = llfi_dims_count(dims);
+    assert_true(count < 1000);
+    llfi_arena_init(&scratch, mem);
+    assert_true(llfi_dims_substitute(dims, value, out, count, &scratch));
+    assert_int_equal(out[A], want_a);
+    assert_int_equal(out[B], want_b);
+    assert_int_equal(out[C], want_c);
+    llfi_arena_destroy(&scratch);
+}
+
+static void symbols_are_replaced_through_and_through(void **state)
+{
+    (void)state;
+    const llfi_dim no = LLFI_DIM_NONE, two_b = mul(k(2), B), c3 = add(C, k(3));
+    assert_stands(no, no, no, A, B, C);
+    assert_stands(B, C, no, C, C, C);
+    assert_stands(two_b, c3, no, add(mul(k(2), C), k(6)), c3, C);
+    assert_stands(two_b, c3, k(1), k(8), k(4), k(1));
+    assert_stands(min(B, C), no, B, B, B, B);
+    assert_stands(fdiv(mul(B, C), k(4)), k(8), no, mul(k(2), C), k(8), C);
+    assert_stands(llfi_dim_sub(dims, max(B, C), k(1)), k(4), k(9), k(8), k(4), k(9));
+    /* cycles: one of the symbols stays, and the others are told by it */
+    assert_stands(add(A, k(1)), no, no, A, B, C);
+    assert_stands(two_b, fdiv(A, k(2)), no, two_b, B, C);
+    /* too large: A stays */
+    llfi_dim huge = k(INT64_MAX);
+    assert_stands(mul(k(4), B), huge, no, A, huge, C);
+    /* divided by 0: A stays */
+    assert_stands(fdiv(C, B), k(0), no, A, k(0), C);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -288,6 +349,8 @@ int main(void)
         TEST(subtractions_fold),
         TEST(order_is_proved_where_it_is_plain),
         TEST(min_and_max_fold),
+        TEST(equations_lose_what_stands_on_both_sides),
+        TEST(symbols_are_replaced_through_and_through),
         TEST(limits_give_none_and_not_nonsense),
         TEST(evaluation_is_exact_or_refused),
         TEST(random_expressions_keep_their_value),

@@ -41,6 +41,8 @@ static void break_node(llf_graph *g, int how)
     case 26: n[2].attr = 5; break;
     case 27: g->origin.at[0] = LLF_OPS; break;
     case 28: g->poisoned = LLF_E_GRAPH; break;
+    case 29: g->asked.count = 2; break;
+    case 30: g->asked.at[1] = (uint32_t)g->types.count; break;
     default: break;
     }
 }
@@ -48,8 +50,11 @@ static void break_node(llf_graph *g, int how)
 static void every_broken_invariant_is_seen(void **state)
 {
     llf_context *cx = *state;
-    for (int how = 0; how < 29; how++) {
+    for (int how = 0; how < 31; how++) {
         llf_graph *g = test_parse(cx, sample);
+        assert_true(llfi_vec_reserve(&cx->mem, &g->asked, 3));
+        for (size_t i = 0; i < 3; i++)
+            g->asked.at[g->asked.count++] = g->nodes.at[i].type;
         assert_int_equal(llfi_verify(g), LLF_OK);
         break_node(g, how);
         if (llfi_verify(g) != LLF_E_GRAPH)

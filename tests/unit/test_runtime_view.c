@@ -41,6 +41,64 @@ static void a_broken_guard_names_both_extents_and_values(void **state)
     test_close(&r);
 }
 
+/* exp(y[M]) + x[N], then the rows c[K, 2] as one axis, then what is left of v[P] without its first element */
+static llf_graph *equal_by_guards(llf_context *cx)
+{
+    llf_graph *g = llf_graph_create(cx, "equal");
+    int64_t n = llf_symbol(g, "N"), m = llf_symbol(g, "M"), k = llf_symbol(g, "K"), p = llf_symbol(g, "P");
+    llf_id x = llf_input(g, "x", LLF_F32, 1, &n), y = llf_input(g, "y", LLF_F32, 1, &m);
+    llf_id c = llf_input(g, "c", LLF_F32, 2, (int64_t[]){k, 2}), v = llf_input(g, "v", LLF_F32, 1, &p);
+    llf_id sum = llf_add(g, llf_neg(g, y), x);
+    sum = llf_sub(g, sum, llf_reshape(g, c, 1, (int64_t[]){LLF_INFER}));
+    llf_output(g, llf_mul(g, sum, llf_slice(g, v, (llf_range[]){{1, LLF_DEFAULT, 1, 0, 0}})));
+    return g;
+}
+
+/* One kernel over one iteration space; a size that does not fit is told by the symbols as given, with op and
+ * axis, whichever of them it is. */
+static void extents_equal_by_guard_share_a_kernel(void **state)
+{
+    (void)state;
+    test_road r = test_open(equal_by_guards, &host, 1);
+    assert_int_equal(r.p->plan.kernels, 1);
+    float x[9], y[9], c[9], v[9], out[9];
+    for (int i = 0; i < 9; i++) {
+        x[i] = (float)(i * 10);
+        y[i] = (float)i;
+        c[i] = (float)(i * i);
+        v[i] = (float)(i + 1);
+    }
+    const struct {
+        int64_t n, m, k, p, out;
+        const char *message; /* NULL: runs */
+    } size[] = {
+        {4, 4, 2, 5, 4, NULL},
+        {4, 3, 2, 5, 4, "add: axis 0: M (3) must be equal to N (4)"},
+        {4, 4, 3, 5, 4, "sub: axis 0: M (4) must be equal to 2*K (6)"},
+        {4, 4, 2, 4, 4, "mul: axis 0: M (4) must be equal to P-1 (3)"},
+        {4, 4, 2, 5, 6, "output 0: axis 0 has extent 6"},
+        {0, 0, 0, 0, 0, "slice: axis 0: 1 (1) must be at most P (0)"},
+        {0, 0, 0, 1, 0, NULL},
+        {6, 6, 3, 7, 6, NULL},
+    };
+    for (size_t i = 0; i < LLFI_COUNT(size); i++) {
+        bind_to(r.e, 0, test_vector(LLF_F32, x, size[i].n));
+        bind_to(r.e, 1, test_vector(LLF_F32, y, size[i].m));
+        bind_to(r.e, 2, matrix(c, size[i].k, 2));
+        bind_to(r.e, 3, test_vector(LLF_F32, v, size[i].p));
+        bind_to(r.e, 4, test_vector(LLF_F32, out, size[i].out));
+        if (size[i].message) {
+            assert_refused(llf_prepare(r.e), LLF_E_GUARD, llf_execution_error(r.e)->message, size[i].message);
+            continue;
+        }
+        assert_ok(r.e, llf_prepare(r.e));
+        assert_ok(r.e, llf_run(r.e, NULL));
+        for (int64_t j = 0; j < size[i].out; j++)
+            assert_true(out[j] == (float)((9 * j - j * j) * (j + 2)));
+    }
+    test_close(&r);
+}
+
 /* x + x^T, and v + x read in order beside it */
 static llf_graph *mirrored(llf_context *cx)
 {
@@ -126,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broken_guard_names_both_extents_and_values),
+        cmocka_unit_test(extents_equal_by_guard_share_a_kernel),
         cmocka_unit_test(an_output_may_not_be_an_input_read_elsewhere),
         cmocka_unit_test(one_program_serves_all_sizes),
     };
