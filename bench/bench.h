@@ -58,12 +58,15 @@ typedef enum {
     BENCH_UNIFORM,
     BENCH_SPECIALS,
     BENCH_ZEROS,
+    BENCH_BELOW,
     BENCH_VALUE
 } bench_dist;
 typedef struct {
     char input[BENCH_NAME];
     bench_dist dist;
-    double value; /* BENCH_VALUE */
+    double value;           /* BENCH_VALUE */
+    char bound[BENCH_NAME]; /* BENCH_BELOW: a symbol or a number */
+    int64_t below;          /* the same as a number, once symbols have values */
     uint32_t line;
 } bench_data;
 typedef struct {
@@ -88,6 +91,8 @@ llf_status bench_cases_load(llfi_diag *, const bench_options *, bench_cases *);
 llf_status bench_case_read(llfi_diag *, bench_case *);
 /* Do its directives name symbols and inputs that the graph has, and numbers that these can hold? */
 llf_status bench_case_fits(llfi_diag *, const bench_case *, const llf_graph *);
+/* The bound of `below:` for these values of the graph's symbols. */
+void bench_data_resolve(bench_data *, const llf_graph *, const int64_t *symbol);
 void bench_cases_free(bench_cases *);
 /* cases/<name>.llf, embedded at build time, sorted by name. */
 typedef struct {

@@ -2,7 +2,8 @@
  * graph.
  *
  *   ; set N=67108864 M=8      extents of symbols           ; set.host N=1048576  the same on the CPU target
- *   ; data x=normal lr=0.001  contents of inputs: normal abs_normal uniform specials zeros, or one number
+ *   ; data x=normal lr=0.001  contents of inputs: normal abs_normal uniform specials zeros, or one number;
+ *   ; data idx=below:V        integers from 0 to V - 1, all as likely: V a symbol or a number
  *   ; expect kernels 2 -> 1   unfused -> fused, checked    ; expect transfers 5 -> 3
  *
  * Several may share a line, each after its own ';'. Other comments are prose. */
@@ -74,6 +75,13 @@ static bool dist_find(const char *word, size_t bytes, bench_data *out)
             out->dist = dist[i].dist;
             return true;
         }
+    static const char below[] = "below:";
+    size_t prefix = sizeof below - 1;
+    if (bytes > prefix && bytes - prefix < sizeof out->bound && !memcmp(word, below, prefix)) {
+        out->dist = BENCH_BELOW;
+        snprintf(out->bound, sizeof out->bound, "%.*s", (int)(bytes - prefix), word + prefix);
+        return true;
+    }
     char number[64], *end;
     if (bytes >= sizeof number)
         return false;
@@ -94,9 +102,10 @@ static llf_status read_data(llfi_diag *d, llfi_place at, cursor c, bench_case *k
         bench_data *x = &k->data[k->datas];
         if (!eq || eq == word || (size_t)(eq - word) >= BENCH_NAME ||
             !dist_find(eq + 1, bytes - (size_t)(eq + 1 - word), x))
-            return llfi_fail_at(d, LLF_E_PARSE, at, NULL,
-                                "'%.*s' is not INPUT=normal|abs_normal|uniform|specials|zeros|NUMBER",
-                                (int)bytes, word);
+            return llfi_fail_at(
+                d, LLF_E_PARSE, at, NULL,
+                "'%.*s' is not INPUT=normal|abs_normal|uniform|specials|zeros|below:BOUND|NUMBER", (int)bytes,
+                word);
         snprintf(x->input, sizeof x->input, "%.*s", (int)(eq - word), word);
         x->line = at.line;
         for (uint32_t i = 0; i < k->datas; i++)
@@ -189,6 +198,25 @@ static llf_status symbols_fit(llfi_diag *d, const bench_case *k, const llf_graph
     return LLF_OK;
 }
 
+/* A number, or a symbol of the graph whose value is `symbol`'s (NULL: not known yet). */
+static bool bound_of(const bench_data *x, const llf_graph *g, const int64_t *symbol, int64_t *bound)
+{
+    if (cli_count(x->bound, strlen(x->bound), bound))
+        return true;
+    for (uint32_t s = 0; s < llfi_dims_symbols(g->dims); s++)
+        if (!strcmp(llfi_dims_symbol_name(g->dims, s), x->bound)) {
+            *bound = symbol ? symbol[s] : 0;
+            return true;
+        }
+    return false;
+}
+
+void bench_data_resolve(bench_data *x, const llf_graph *g, const int64_t *symbol)
+{
+    if (x->dist == BENCH_BELOW)
+        bound_of(x, g, symbol, &x->below);
+}
+
 /* Floats round any number; an integer must be one of its own. */
 static bool holds(llf_dtype t, double x)
 {
@@ -214,6 +242,13 @@ llf_status bench_case_fits(llfi_diag *d, const bench_case *k, const llf_graph *g
         if (id == LLF_NONE)
             return llfi_fail_at(d, LLF_E_ARG, at, NULL, "the graph has no input %%%s", x->input);
         llf_dtype t = llfi_dtype_of(g, id);
+        int64_t bound;
+        if (x->dist == BENCH_BELOW && llfi_dtypes[t].kind != LLFI_KIND_INT)
+            return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s is %s: below: draws integers", x->input,
+                                llf_dtype_name(t));
+        if (x->dist == BENCH_BELOW && !bound_of(x, g, NULL, &bound))
+            return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s: '%s' is neither a number nor a symbol",
+                                x->input, x->bound);
         if (x->dist == BENCH_VALUE && !holds(t, x->value))
             return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s is %s, which %g does not fit", x->input,
                                 llf_dtype_name(t), x->value);

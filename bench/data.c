@@ -65,6 +65,9 @@ static uint64_t draw_int(llf_dtype t, const bench_data *d, uint64_t seed, uint64
     case BENCH_UNIFORM: return llfi_bits_from_i64(t, (int64_t)(bench_random(seed, i) % 100));
     case BENCH_SPECIALS: return llfi_bits_from_i64(t, special_int(t, bench_random(seed, i)));
     case BENCH_ZEROS: return 0;
+    case BENCH_BELOW:
+        return llfi_bits_from_i64(t,
+                                  d->below > 0 ? (int64_t)(bench_random(seed, i) % (uint64_t)d->below) : 0);
     case BENCH_VALUE: return llfi_bits_from_i64(t, (int64_t)d->value);
     default: return llfi_bits_from_i64(t, (int64_t)(100 * normal(seed, i)));
     }

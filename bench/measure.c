@@ -65,12 +65,13 @@ static llf_status make_input(job *j, uint32_t i)
     const llfi_node *n = llfi_node_at(j->g, id);
     const char *name = llfi_name(j->g, n->name);
     bench_data constant = {.dist = BENCH_VALUE, .value = bench_scalar_value(j->k, name)};
+    bench_data data = n->scalar ? constant : *data_of(j->k, name);
     llf_tensor t;
     int64_t numel;
     if (!bench_shape(j->g, id, j->symbol, &t, &numel))
         return llfi_fail(d->diag, LLF_E_LIMIT, "the size of input %%%s overflows", name);
-    if (!bench_tensor_make(&j->input[i], t.dtype, numel, n->scalar ? &constant : data_of(j->k, name),
-                           j->r->opt->seed * 1000 + i))
+    bench_data_resolve(&data, j->g, j->symbol);
+    if (!bench_tensor_make(&j->input[i], t.dtype, numel, &data, j->r->opt->seed * 1000 + i))
         return llfi_nomem(d->diag);
     j->bytes[i] = (size_t)numel * llfi_dtypes[t.dtype].bytes;
     if (n->scalar) {

@@ -37,17 +37,19 @@ static void directives_are_read(void **state)
                      LLF_E_PARSE); /* "set nothing" is a directive gone wrong, and is said */
     assert_non_null(strstr(diag.message, "f.llf:1:"));
     assert_int_equal(read_text("; Prose, and more of it\n"
-                               "; set N=64Mi M=3   ; data x=uniform lr=0.25\n"
+                               "; set N=64Mi M=3   ; data x=uniform lr=0.25 i=below:N\n"
                                "  ;set.host N=1e3\n"
                                "; expect kernels 2 -> 1\r\n; expect transfers 5 -> 3\n"
                                "graph @x(%a: f32[N]) {\n",
                                &k),
                      LLF_OK);
+    assert_int_equal(k.data[2].dist, BENCH_BELOW);
+    assert_string_equal(k.data[2].bound, "N");
     assert_int_equal(k.sets, 2);
     assert_true(k.set[0].value == 67108864 && k.set[1].value == 3);
     assert_int_equal(k.hosts, 1);
     assert_int_equal(k.host[0].value, 1000);
-    assert_int_equal(k.datas, 2);
+    assert_int_equal(k.datas, 3);
     assert_int_equal(k.data[0].dist, BENCH_UNIFORM);
     assert_int_equal(k.data[1].dist, BENCH_VALUE);
     assert_true(k.data[1].value == 0.25);

@@ -64,6 +64,23 @@ static void data_repeat_after_the_period_and_follow_the_seed(void **state)
     bench_tensor_free(&b);
 }
 
+/* 7,000 draws of 7 values: 1,000 each, give or take six standard deviations of 29.3. */
+static void indices_stay_below_their_bound(void **state)
+{
+    (void)state;
+    bench_data d = {.dist = BENCH_BELOW, .below = 7};
+    bench_tensor t;
+    int count[7] = {0};
+    assert_true(bench_tensor_make(&t, LLF_I64, 7000, &d, 3));
+    for (int64_t i = 0; i < 7000; i++) {
+        assert_true(bench_tensor_bits(&t, i) < 7);
+        count[bench_tensor_bits(&t, i)]++;
+    }
+    for (int i = 0; i < 7; i++)
+        assert_true(count[i] > 824 && count[i] < 1176);
+    bench_tensor_free(&t);
+}
+
 static void specials_are_there(void **state)
 {
     (void)state;
@@ -104,6 +121,7 @@ int main(void)
         cmocka_unit_test(one_sample_and_none),
         cmocka_unit_test(normal_data_are_normal),
         cmocka_unit_test(data_repeat_after_the_period_and_follow_the_seed),
+        cmocka_unit_test(indices_stay_below_their_bound),
         cmocka_unit_test(specials_are_there),
         cmocka_unit_test(a_number_fills_and_absolute_values_are_not_negative),
     };
