@@ -126,8 +126,8 @@ typedef struct {
 typedef struct {
     size_t size;                    /* sizeof(llf_context_options); all else may be zero */
     const llf_allocator *allocator; /* NULL: malloc. Copied. */
-    /* Receives log lines without a newline. NULL: stderr. May be called by compile workers, never twice at
-     * once. */
+    /* Receives log lines without a newline. NULL: stderr. May be called by compile workers and by
+     * llf_prepare, never twice at once, until the context and every loaded made with it are gone. */
     void (*log)(void *user, const char *topic, const char *line);
     void *log_user;
     /* As the variables LLF_LOGS, LLF_DUMP_DIR and LLF_OVERRIDE_DIR; NULL: take the variable. Copied. */
@@ -279,7 +279,8 @@ LLF_API void llf_execution_destroy(llf_execution *);
 /* Memory the caller owns. `data` is a device pointer for nvptx, a host pointer for host, a host pointer to
  * one value for a scalar. A bool is a byte: 0 is false, every other one true; 0 and 1 are what is written.
  * May be NULL only when the tensor has no elements. `strides` in elements, used when `strided`; otherwise
- * row-major. */
+ * row-major. An input may have any: 0, negative (`data` is element [0, ..., 0], wherever that lies),
+ * overlapping; those of axes of extent 1 do not matter. Outputs are row-major without gaps. */
 typedef struct {
     void *data;
     llf_dtype dtype;
@@ -291,14 +292,17 @@ typedef struct {
 
 /* Binds input `index`, or output `index - inputs`. The descriptor is copied; the data are the caller's and
  * must stay until the run has finished. An output may be the very buffer of an input where the plan proves
- * that every read comes first; any other overlap is E_ALIAS at llf_prepare. A scalar's value is copied at
- * llf_bind and may be bound anew between runs without llf_prepare; so may a tensor whose shape and alignment
- * stay. */
+ * that every read comes first; any other overlap is E_ALIAS at llf_prepare, and an input with strides counts
+ * from its lowest to its highest element, gaps included. A scalar's value is copied at llf_bind and may be
+ * bound anew between runs without llf_prepare; so may a tensor whose shape, strides and alignment stay. */
 LLF_API llf_status llf_bind(llf_execution *, uint32_t index, const llf_tensor *);
 
-/* Checks shapes, alignment and overlap, binds symbols, allocates the workspace. Everything slow is here.
- * After a failure (E_ARG, E_TYPE, E_GUARD, E_ALIAS, E_LIMIT, E_NOMEM, E_DEVICE_NOMEM) the execution is
- * unprepared; bind what was wrong and call it again. */
+/* Checks shapes, alignment and overlap, binds symbols, allocates the workspace. Everything slow is here:
+ * a kernel that meets an input that is not row-major without gaps is compiled once more, for strides as
+ * arguments, and once again at most when other inputs or other kinds of strides follow; all executions of the
+ * loaded share these variants, and row-major inputs always run the program's own kernels. The bits are the
+ * same. After a failure (E_ARG, E_TYPE, E_GUARD, E_ALIAS, E_LIMIT, E_NOMEM, E_DEVICE_NOMEM, E_PTX) the
+ * execution is unprepared; bind what was wrong and call it again. */
 LLF_API llf_status llf_prepare(llf_execution *);
 
 /* Launches all kernels on `stream` (a CUstream; host: ignored, returns when done). No allocation, compile,
@@ -314,11 +318,13 @@ LLF_API const llf_diagnostic *llf_execution_error(const llf_execution *);
 typedef struct {
     size_t size;       /* sizeof(llf_stats), set by the caller */
     uint32_t kernels;  /* in the plan */
-    uint32_t modules;  /* distinct kernels compiled */
+    uint32_t modules;  /* distinct kernels compiled, variants included */
     uint64_t launches; /* since creation, counted where they are issued */
     uint64_t runs;     /* since creation, that succeeded */
     uint64_t workspace_bytes;
     double compile_ms, load_ms; /* of the program and of its modules, without the driver's start */
+    /* Kernels of the plan made again for inputs with strides, by this execution or another of its loaded. */
+    uint64_t variants;
 } llf_stats;
 /* Fills as much of the struct as `size` says. */
 LLF_API llf_status llf_execution_stats(const llf_execution *, llf_stats *);

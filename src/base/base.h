@@ -151,9 +151,13 @@ struct llf_context {
     void (*log)(void *user, const char *topic, const char *line);
     void *log_user;
     char *dump_dir, *override_dir; /* NULL: off */
-    void *log_lock;                /* pthread mutex: workers log */
+    struct llfi_log_lock *lock;    /* workers log; shared with what outlives the context */
 };
 bool llfi_log_on(const llf_context *, llfi_log_id);
+/* The lock behind "never twice at once": one, however many contexts log to the same place. */
+struct llfi_log_lock *llfi_log_lock_create(const llf_allocator *); /* NULL: out of memory */
+void llfi_log_lock_retain(struct llfi_log_lock *);
+void llfi_log_lock_release(struct llfi_log_lock *); /* NULL is allowed */
 /* One or more lines; multi-line text is split so that each line carries its topic. */
 void llfi_log(const llf_context *, llfi_log_id, const char *fmt, ...) LLFI_PRINTF(3, 4);
 void llfi_log_text(const llf_context *, llfi_log_id, const char *text, size_t bytes);

@@ -2,8 +2,6 @@
  * is made in microseconds. Environment variables are read here, once, through env.c. */
 #include "base/base.h"
 
-#include <pthread.h>
-
 #include "llvm/Config/llvm-config.h"
 
 #ifndef LLFUSE_VERSION
@@ -91,15 +89,10 @@ llf_context *llf_context_create(const llf_context_options *options)
     cx->log = opt.log;
     cx->log_user = opt.log_user;
     cx->diag.pub = (llf_diagnostic){LLF_OK, cx->diag.message, cx->diag.file, 0, 0, cx->diag.op};
-    pthread_mutex_t *lock = llfi_alloc(&mem, sizeof *lock);
-    if (lock && pthread_mutex_init(lock, NULL) != 0) {
-        llfi_free(&mem, lock, sizeof *lock);
-        lock = NULL;
-    }
-    cx->log_lock = lock;
+    cx->lock = llfi_log_lock_create(&mem);
     const char *dump = opt.dump_dir ? opt.dump_dir : llfi_env_get(LLFI_ENV_DUMP_DIR);
     const char *over = opt.override_dir ? opt.override_dir : llfi_env_get(LLFI_ENV_OVERRIDE_DIR);
-    if (!lock || !copy_text(&mem, dump, &cx->dump_dir) || !copy_text(&mem, over, &cx->override_dir)) {
+    if (!cx->lock || !copy_text(&mem, dump, &cx->dump_dir) || !copy_text(&mem, over, &cx->override_dir)) {
         llf_context_destroy(cx);
         return NULL;
     }
@@ -126,10 +119,7 @@ void llf_context_destroy(llf_context *cx)
     llf_allocator mem = cx->mem;
     free_text(&mem, cx->dump_dir);
     free_text(&mem, cx->override_dir);
-    if (cx->log_lock) {
-        pthread_mutex_destroy(cx->log_lock);
-        llfi_free(&mem, cx->log_lock, sizeof(pthread_mutex_t));
-    }
+    llfi_log_lock_release(cx->lock);
     llfi_free(&mem, cx, sizeof *cx);
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 static const char *const topics[] = {
@@ -45,6 +46,40 @@ llf_status llfi_log_parse(llfi_diag *d, const char *text, uint32_t *mask)
     return LLF_OK;
 }
 
+struct llfi_log_lock {
+    pthread_mutex_t mutex;
+    llf_allocator mem;
+    atomic_int refs;
+};
+
+struct llfi_log_lock *llfi_log_lock_create(const llf_allocator *mem)
+{
+    struct llfi_log_lock *lock = llfi_alloc_zero(mem, sizeof *lock);
+    if (lock && pthread_mutex_init(&lock->mutex, NULL) != 0) {
+        llfi_free(mem, lock, sizeof *lock);
+        return NULL;
+    }
+    if (lock) {
+        lock->mem = *mem;
+        atomic_init(&lock->refs, 1);
+    }
+    return lock;
+}
+
+void llfi_log_lock_retain(struct llfi_log_lock *lock)
+{
+    atomic_fetch_add_explicit(&lock->refs, 1, memory_order_relaxed);
+}
+
+void llfi_log_lock_release(struct llfi_log_lock *lock)
+{
+    if (!lock || atomic_fetch_sub_explicit(&lock->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    llf_allocator mem = lock->mem;
+    pthread_mutex_destroy(&lock->mutex);
+    llfi_free(&mem, lock, sizeof *lock);
+}
+
 bool llfi_log_on(const llf_context *cx, llfi_log_id id)
 {
     return (cx->log_mask >> id) & 1u;
@@ -71,8 +106,8 @@ void llfi_log_text(const llf_context *cx, llfi_log_id id, const char *text, size
 {
     if (!llfi_log_on(cx, id) || !bytes)
         return;
-    if (cx->log_lock)
-        pthread_mutex_lock(cx->log_lock);
+    if (cx->lock)
+        pthread_mutex_lock(&cx->lock->mutex);
     while (bytes) {
         const char *end = memchr(text, '\n', bytes);
         size_t n = end ? (size_t)(end - text) : bytes;
@@ -81,8 +116,8 @@ void llfi_log_text(const llf_context *cx, llfi_log_id id, const char *text, size
         text += n;
         bytes -= n;
     }
-    if (cx->log_lock)
-        pthread_mutex_unlock(cx->log_lock);
+    if (cx->lock)
+        pthread_mutex_unlock(&cx->lock->mutex);
 }
 
 void llfi_log(const llf_context *cx, llfi_log_id id, const char *fmt, ...)

@@ -132,6 +132,17 @@ typedef struct {
     uint32_t line, col;
 } llfi_guard;
 
+/* Inputs that lie in memory by strides of their own, in a copy of a graph from which kernels for such inputs
+ * are compiled (runtime/variant.c). A stride is pos - neg, in elements; 0 for axes whose extent is 1. */
+typedef struct {
+    llfi_dim pos, neg;
+} llfi_stride;
+typedef struct {
+    uint32_t inputs;
+    const llf_id *node;
+    const llfi_stride (*stride)[LLFI_RANK]; /* by input, then axis */
+} llfi_strides;
+
 struct llf_graph {
     llf_context *cx;
     llfi_dims *dims;
@@ -150,9 +161,10 @@ struct llf_graph {
     llfi_map type_map, name_map, list_map, guard_map;
     LLFI_VEC(llfi_label) labels; /* `!k0` labels found in text, for plan import */
     LLFI_VEC(uint32_t)
-    directives;          /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
-    uint32_t props;      /* LLFI_P_* */
-    llf_status poisoned; /* first builder failure; returned by llf_output and llf_compile */
+    directives; /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
+    const llfi_strides *strides; /* NULL: every input lies row-major without gaps */
+    uint32_t props;              /* LLFI_P_* */
+    llf_status poisoned;         /* first builder failure; returned by llf_output and llf_compile */
 };
 
 /* graph.c */

@@ -72,44 +72,63 @@ static void log_schedules(llf_program *p)
 
 /* ---- code, and its texts for those who look inside */
 
-static llf_status dump_text(llf_program *p, const char *name, const char *suffix, const llfi_str *s)
+static llf_status dump_text(llf_context *cx, const char *name, const char *suffix, const llfi_str *s)
 {
     char file[200];
     snprintf(file, sizeof file, "%s%s", name, suffix);
-    llfi_log(&p->cx, LLFI_LOG_OUTPUT_CODE, "%s", file);
-    llfi_log_text(&p->cx, LLFI_LOG_OUTPUT_CODE, s->at, s->len);
-    return llfi_dump(&p->cx, file, s->at, s->len);
+    llfi_log(cx, LLFI_LOG_OUTPUT_CODE, "%s", file);
+    llfi_log_text(cx, LLFI_LOG_OUTPUT_CODE, s->at, s->len);
+    return llfi_dump(cx, file, s->at, s->len);
 }
 
-/* In order of kernels, once the workers are done: what is printed does not depend on threads. */
-static llf_status show_code(llf_program *p, const llfi_stages *stages)
+/* In order of jobs, once the workers are done: what is printed does not depend on threads. */
+static llf_status show_code(llf_context *cx, const llf_program *p, const llfi_program_job *job, uint32_t jobs,
+                            const llfi_stages *stages)
 {
     const char *suffix = strcmp(p->target.backend->name, "nvptx") == 0 ? ".ptx" : ".s";
-    for (uint32_t m = 0; m < p->modules; m++) {
-        LLF_TRY(dump_text(p, p->module[m].name, ".ll", stages[m].llvm));
-        LLF_TRY(dump_text(p, p->module[m].name, suffix, stages[m].assembly));
+    for (uint32_t i = 0; i < jobs; i++) {
+        LLF_TRY(dump_text(cx, job[i].module->name, ".ll", stages[i].llvm));
+        LLF_TRY(dump_text(cx, job[i].module->name, suffix, stages[i].assembly));
     }
     return LLF_OK;
 }
 
-static llf_status compile_modules(llf_program *p, uint32_t threads, llfi_arena *scratch)
+/* Also what a program's executions call, by its `compile`, for variants. */
+static llf_status compile_jobs(llf_context *cx, const llf_program *p, const llfi_program_job *job,
+                               uint32_t jobs)
 {
-    if (!p->cx.dump_dir && !llfi_log_on(&p->cx, LLFI_LOG_OUTPUT_CODE))
-        return llfi_workers_compile(p, threads, NULL);
-    llfi_stages *stages = llfi_arena_alloc(scratch, p->modules * sizeof *stages);
-    llfi_str *text = llfi_arena_alloc(scratch, 2 * p->modules * sizeof *text);
-    if (!stages || !text)
-        return llfi_nomem(&p->cx.diag);
-    for (uint32_t m = 0; m < p->modules; m++) {
-        stages[m] = (llfi_stages){.llvm = &text[2 * m], .assembly = &text[2 * m + 1]};
-        llfi_str_init(stages[m].llvm, &p->mem);
-        llfi_str_init(stages[m].assembly, &p->mem);
+    if (!cx->dump_dir && !llfi_log_on(cx, LLFI_LOG_OUTPUT_CODE))
+        return llfi_workers_run(cx, p, job, jobs, p->compile_threads, NULL);
+    llfi_arena scratch;
+    llfi_arena_init(&scratch, &p->mem);
+    llfi_stages *stages = llfi_arena_alloc(&scratch, jobs * sizeof *stages);
+    llfi_str *text = llfi_arena_alloc(&scratch, 2 * jobs * sizeof *text);
+    llf_status status = stages && text ? LLF_OK : llfi_nomem(&cx->diag);
+    for (uint32_t i = 0; status == LLF_OK && i < jobs; i++) {
+        stages[i] = (llfi_stages){.llvm = &text[2 * i], .assembly = &text[2 * i + 1]};
+        llfi_str_init(stages[i].llvm, &p->mem);
+        llfi_str_init(stages[i].assembly, &p->mem);
     }
-    llf_status status = llfi_workers_compile(p, threads, stages);
+    bool made = status == LLF_OK;
     if (status == LLF_OK)
-        status = show_code(p, stages);
-    for (uint32_t m = 0; m < 2 * p->modules; m++)
-        llfi_str_free(&text[m]);
+        status = llfi_workers_run(cx, p, job, jobs, p->compile_threads, stages);
+    if (status == LLF_OK)
+        status = show_code(cx, p, job, jobs, stages);
+    for (uint32_t i = 0; made && i < 2 * jobs; i++)
+        llfi_str_free(&text[i]);
+    llfi_arena_destroy(&scratch);
+    return status;
+}
+
+static llf_status compile_modules(llf_program *p)
+{
+    llfi_program_job *job = llfi_alloc_zero(&p->mem, p->modules * sizeof *job);
+    if (!job)
+        return llfi_nomem(&p->cx.diag);
+    for (uint32_t m = 0; m < p->modules; m++) /* in order of their lowest kernel */
+        job[m] = llfi_workers_job(p, p->module[m].first, &p->module[m]);
+    llf_status status = compile_jobs(&p->cx, p, job, p->modules);
+    llfi_free(&p->mem, job, p->modules * sizeof *job);
     return status;
 }
 
@@ -184,7 +203,9 @@ static llf_status pipeline(llf_program *p, const llf_graph *g, const llf_options
     log_schedules(p);
     LLF_TRY(llfi_buffers_describe(p, scratch));
     LLF_TRY(dump_plan(p));
-    LLF_TRY(compile_modules(p, o->compile_threads, scratch));
+    p->compile = compile_jobs;
+    p->compile_threads = o->compile_threads;
+    LLF_TRY(compile_modules(p));
     p->phase.total_ms = llfi_now_ms() - start;
     log_phases(p);
     return LLF_OK;
@@ -205,7 +226,7 @@ static void detach(llf_program *p)
     p->cx.log_mask = 0;
     p->cx.log = NULL;
     p->cx.log_user = NULL;
-    p->cx.log_lock = NULL;
+    p->cx.lock = NULL;
     p->cx.dump_dir = p->cx.override_dir = NULL;
 }
 

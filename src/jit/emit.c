@@ -21,9 +21,10 @@ llf_status llfi_program_emit(llf_context *cx, const llf_program *p, uint32_t ker
     llfi_arena scratch;
     llfi_arena_init(&scratch, &cx->mem);
     llfi_program_module made = {0};
+    const llfi_program_job job = llfi_workers_job(p, kernel, &made);
+    snprintf(made.name, sizeof made.name, "%s", p->module[p->kernel[kernel].module].name);
     uint64_t mode = llfi_fpmode_enter();
-    llf_status status = llfi_workers_kernel(&cx->diag, p, kernel, p->module[p->kernel[kernel].module].name,
-                                            &scratch, &wanted, &made);
+    llf_status status = llfi_workers_kernel(&cx->diag, p, &job, &scratch, &wanted);
     llfi_fpmode_leave(mode);
     llfi_free(&p->mem, made.code.code, made.code.bytes + 1);
     llfi_arena_destroy(&scratch);

@@ -15,10 +15,12 @@ llf_status llfi_options_read(llfi_diag *, const llf_options *given, llf_options 
 llf_status llfi_options_fuse(llfi_diag *, const llf_options *, const llfi_target *, llfi_fuse_options *);
 
 /* workers.c: one kernel, from plan to code. `scratch` is left reset. */
-llf_status llfi_workers_kernel(llfi_diag *, const llf_program *, uint32_t kernel, const char *name,
-                               llfi_arena *scratch, const llfi_stages *, llfi_program_module *out);
-/* All modules of a program, in parallel. The failure reported is that of the lowest kernel, whatever the
- * threads did. `stages`: NULL or by module. */
-llf_status llfi_workers_compile(llf_program *, uint32_t threads, const llfi_stages *);
+llf_status llfi_workers_kernel(llfi_diag *, const llf_program *, const llfi_program_job *,
+                               llfi_arena *scratch, const llfi_stages *);
+llfi_program_job llfi_workers_job(const llf_program *, uint32_t kernel, llfi_program_module *);
+/* Jobs in parallel. The failure reported is that of the first of them, whatever the threads did. `stages`:
+ * NULL or by job. */
+llf_status llfi_workers_run(llf_context *, const llf_program *, const llfi_program_job *, uint32_t jobs,
+                            uint32_t threads, const llfi_stages *);
 
 #endif

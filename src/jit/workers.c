@@ -1,6 +1,6 @@
 /* workers.c: distinct kernels to code, in parallel: one LLVM context and module per kernel, one diagnostic
  * and arena per worker. Workers have stacks of their own size, so that LLVM never runs on the caller's. They
- * write to their own modules only. */
+ * write to their own modules only: a program's at compile, a variant's when its execution prepares. */
 #include "jit/jit.h"
 
 #include "lower/llvm.h"
@@ -13,7 +13,9 @@
 #define STACK ((size_t)16 << 20) /* LLVM's selection recurses over a block's values */
 
 typedef struct {
-    llf_program *program;
+    const llf_program *program;
+    const llfi_program_job *job;
+    uint32_t jobs;
     const llfi_stages *stages;
     _Atomic uint32_t next;
     atomic_bool failed;
@@ -23,20 +25,21 @@ typedef struct {
     work *shared;
     pthread_t thread;
     llf_status status;
-    uint32_t module; /* that failed */
+    uint32_t job; /* that failed */
     llfi_diag diag;
 } worker;
 
-llf_status llfi_workers_kernel(llfi_diag *d, const llf_program *p, uint32_t kernel, const char *name,
-                               llfi_arena *scratch, const llfi_stages *stages, llfi_program_module *out)
+llf_status llfi_workers_kernel(llfi_diag *d, const llf_program *p, const llfi_program_job *job,
+                               llfi_arena *scratch, const llfi_stages *stages)
 {
     static const llfi_stages none = {0};
     llfi_module module = {0};
+    llfi_program_module *out = job->module;
     if (!stages)
         stages = &none;
     double start = llfi_now_ms();
-    llf_status status = llfi_lower_kernel(p->graph, &p->plan.kernel[kernel], &p->kernel[kernel].schedule,
-                                          &p->target, name, scratch, d, &module);
+    llf_status status =
+        llfi_lower_kernel(job->graph, job->kernel, job->schedule, &p->target, out->name, scratch, d, &module);
     out->lower_ms = llfi_now_ms() - start;
     if (status == LLF_OK && stages->llvm)
         status = llfi_llvm_print(d, module.module, stages->llvm);
@@ -52,20 +55,18 @@ static void *worker_main(void *user)
 {
     worker *w = user;
     work *s = w->shared;
-    llf_program *p = s->program;
+    const llf_program *p = s->program;
     llfi_arena scratch;
     llfi_arena_init(&scratch, &p->mem);
     uint64_t mode = llfi_fpmode_enter();
-    /* Modules are taken in order of their lowest kernel, so every lower one than a failed one is being
-     * compiled or done: stopping here cannot hide an earlier failure. */
+    /* Jobs are taken in order, so every earlier one than a failed one is being compiled or done: stopping
+     * here cannot hide an earlier failure. */
     while (w->status == LLF_OK && !atomic_load_explicit(&s->failed, memory_order_relaxed)) {
-        uint32_t m = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
-        if (m >= p->modules)
+        uint32_t i = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
+        if (i >= s->jobs)
             break;
-        llfi_program_module *module = &p->module[m];
-        w->module = m;
-        w->status = llfi_workers_kernel(&w->diag, p, module->first, module->name, &scratch,
-                                        s->stages ? &s->stages[m] : NULL, module);
+        w->job = i;
+        w->status = llfi_workers_kernel(&w->diag, p, &s->job[i], &scratch, s->stages ? &s->stages[i] : NULL);
     }
     if (w->status != LLF_OK)
         atomic_store_explicit(&s->failed, true, memory_order_relaxed);
@@ -93,18 +94,19 @@ static uint32_t start(worker *w, uint32_t threads)
     return started;
 }
 
-llf_status llfi_workers_compile(llf_program *p, uint32_t threads, const llfi_stages *stages)
+llf_status llfi_workers_run(llf_context *cx, const llf_program *p, const llfi_program_job *job, uint32_t jobs,
+                            uint32_t threads, const llfi_stages *stages)
 {
-    if (p->modules == 0)
+    if (jobs == 0)
         return LLF_OK;
     if (threads == 0)
         threads = (uint32_t)llfi_pool_cores();
-    if (threads > p->modules)
-        threads = p->modules;
+    if (threads > jobs)
+        threads = jobs;
     worker *w = llfi_alloc_zero(&p->mem, threads * sizeof *w);
     if (!w)
-        return llfi_nomem(&p->cx.diag);
-    work shared = {.program = p, .stages = stages};
+        return llfi_nomem(&cx->diag);
+    work shared = {.program = p, .job = job, .jobs = jobs, .stages = stages};
     atomic_init(&shared.next, 0);
     atomic_init(&shared.failed, false);
     for (uint32_t i = 0; i < threads; i++)
@@ -116,11 +118,16 @@ llf_status llfi_workers_compile(llf_program *p, uint32_t threads, const llfi_sta
         pthread_join(w[i].thread, NULL);
     const worker *first = NULL;
     for (uint32_t i = 0; i < threads; i++)
-        if (w[i].status != LLF_OK && (!first || w[i].module < first->module))
+        if (w[i].status != LLF_OK && (!first || w[i].job < first->job))
             first = &w[i];
     llf_status status = first ? first->status : LLF_OK;
     if (first)
-        llfi_diag_copy(&p->cx.diag, &first->diag);
+        llfi_diag_copy(&cx->diag, &first->diag);
     llfi_free(&p->mem, w, threads * sizeof *w);
     return status;
+}
+
+llfi_program_job llfi_workers_job(const llf_program *p, uint32_t kernel, llfi_program_module *module)
+{
+    return (llfi_program_job){p->graph, &p->plan.kernel[kernel], &p->kernel[kernel].schedule, module};
 }

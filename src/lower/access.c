@@ -19,6 +19,15 @@ static bool in_memory(const llf_graph *g, const llfi_demand *d)
     return d->leaf && llfi_node_is_buffered(llfi_node_at(g, d->node));
 }
 
+/* NULL: row-major without gaps. */
+static const llfi_stride *strides_of(const llf_graph *g, llf_id node)
+{
+    for (uint32_t i = 0; g->strides && i < g->strides->inputs; i++)
+        if (g->strides->node[i] == node)
+            return g->strides->stride[i];
+    return NULL;
+}
+
 /* Demands of the same buffer, by the first of them. */
 static llf_status find_same(access *a)
 {
@@ -64,7 +73,8 @@ static llf_status offsets(access *a, bool *any)
         memcpy(ix, map->ix, map->rank * sizeof *ix);
         if (t.rank)
             memcpy(extent, t.dim, t.rank * sizeof *extent);
-        llfi_ix at = llfi_ix_linear(m, ix, t.rank, extent);
+        const llfi_stride *stride = strides_of(a->g, d->node);
+        llfi_ix at = stride ? llfi_ix_strided(m, ix, t.rank, stride) : llfi_ix_linear(m, ix, t.rank, extent);
         d->offset = at == (d->scope ? line : 0) ? LLFI_OFFSET_LINEAR : at;
         *any = *any || d->offset != LLFI_OFFSET_LINEAR;
     }
@@ -265,7 +275,8 @@ static bool is_narrow(const access *a)
         return false;
     for (uint32_t i = 0; i < out->count; i++)
         if (in_memory(a->g, &out->at[i]) &&
-            !small(a, llfi_numel(a->g, llfi_node_at(a->g, out->at[i].node)->type), &value))
+            (strides_of(a->g, out->at[i].node) /* which may reach anywhere */ ||
+             !small(a, llfi_numel(a->g, llfi_node_at(a->g, out->at[i].node)->type), &value)))
             return false;
     for (uint32_t i = 0; i < out->atoms; i++)
         if (out->atom[i].kind != LLFI_ATOM_AXIS &&

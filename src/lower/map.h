@@ -110,6 +110,8 @@ bool llfi_ix_reshape(llfi_maps *, llfi_ix *ix, uint32_t out_rank, const llfi_dim
                      const llfi_dim *in);
 /* Row-major offset of a point of a tensor. */
 llfi_ix llfi_ix_linear(llfi_maps *, const llfi_ix *ix, uint32_t rank, const llfi_dim *extent);
+/* The same of a tensor with strides. */
+llfi_ix llfi_ix_strided(llfi_maps *, const llfi_ix *ix, uint32_t rank, const llfi_stride *stride);
 /* view.c: the same for a VIEW node of the graph. */
 bool llfi_ix_view(llfi_maps *, const llf_graph *, llf_id view, llfi_ix *ix);
 

@@ -54,6 +54,15 @@ llfi_ix llfi_ix_linear(llfi_maps *m, const llfi_ix *ix, uint32_t rank, const llf
     return sum;
 }
 
+llfi_ix llfi_ix_strided(llfi_maps *m, const llfi_ix *ix, uint32_t rank, const llfi_stride *stride)
+{
+    llfi_sum sum;
+    llfi_sum_clear(m, &sum);
+    for (uint32_t i = 0; i < rank && m->status == LLF_OK; i++)
+        llfi_sum_add(m, &sum, ix[i], (llfi_signed){stride[i].pos, stride[i].neg});
+    return m->status == LLF_OK ? llfi_sum_intern(m, &sum) : LLFI_IX_NONE;
+}
+
 /* The shape says that an expression stays below `extent`: a quotient may not know. */
 static void learn(llfi_maps *m, llfi_ix ix, llfi_dim extent)
 {

@@ -14,7 +14,7 @@ typedef void kernel_fn(const uint64_t *slot, int64_t from, int64_t to);
 typedef struct {
     LLVMOrcLLJITRef jit;
     llfi_pool *pool;
-    kernel_fn **function; /* by module */
+    void **function; /* by module: a kernel_fn */
 } state;
 
 /* ---- load */
@@ -45,27 +45,23 @@ static llf_status define_symbols(llfi_diag *d, llf_loaded *l)
     return error ? llfi_llvm_error(d, "ORC refuses the host symbols", error) : LLF_OK;
 }
 
-static llf_status add_object(llfi_diag *d, llf_loaded *l, uint32_t m)
+static llf_status add_object(llfi_diag *d, llf_loaded *l, const llfi_program_module *module)
 {
     const state *st = l->state;
-    const llfi_program_module *module = &l->program->module[m];
     LLVMMemoryBufferRef object =
         LLVMCreateMemoryBufferWithMemoryRangeCopy(module->code.code, module->code.bytes, module->name);
     LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(st->jit, LLVMOrcLLJITGetMainJITDylib(st->jit), object);
     return error ? llfi_llvm_error(d, module->name, error) : LLF_OK;
 }
 
-static llf_status look_up(llfi_diag *d, llf_loaded *l, uint32_t m)
+static llf_status look_up(llfi_diag *d, llf_loaded *l, const char *name, void **code)
 {
     const state *st = l->state;
     LLVMOrcExecutorAddress address = 0;
-    double start = llfi_now_ms();
-    LLVMErrorRef error = LLVMOrcLLJITLookup(st->jit, &address, l->program->module[m].name);
+    LLVMErrorRef error = LLVMOrcLLJITLookup(st->jit, &address, name);
     if (error)
-        return llfi_llvm_error(d, l->program->module[m].name, error);
-    uintptr_t bits = (uintptr_t)address;
-    memcpy(&st->function[m], &bits, sizeof bits); /* ISO C has no cast from data to code */
-    l->info[m].load_ms = llfi_now_ms() - start;
+        return llfi_llvm_error(d, name, error);
+    *code = (void *)(uintptr_t)address;
     return LLF_OK;
 }
 
@@ -96,11 +92,25 @@ static llf_status load(llfi_diag *d, llf_loaded *l, int device)
     double linking = llfi_now_ms();
     l->start_ms = linking - start;
     for (uint32_t m = 0; m < modules; m++)
-        LLF_TRY(add_object(d, l, m));
-    for (uint32_t m = 0; m < modules; m++)
-        LLF_TRY(look_up(d, l, m));
+        LLF_TRY(add_object(d, l, &l->program->module[m]));
+    for (uint32_t m = 0; m < modules; m++) {
+        double start_one = llfi_now_ms();
+        LLF_TRY(look_up(d, l, l->program->module[m].name, &st->function[m]));
+        l->info[m].load_ms = llfi_now_ms() - start_one;
+    }
     l->load_ms = llfi_now_ms() - linking;
     return LLF_OK;
+}
+
+static void *code_of(const llf_loaded *l, uint32_t module)
+{
+    return ((const state *)l->state)->function[module];
+}
+
+static llf_status add(llfi_diag *d, llf_loaded *l, const llfi_program_module *module, void **code)
+{
+    LLF_TRY(add_object(d, l, module));
+    return look_up(d, l, module->name, code);
 }
 
 static void unload(llf_loaded *l)
@@ -186,14 +196,15 @@ static void piece(void *user, int64_t from, int64_t to)
     c->function(c->slot, from, to);
 }
 
-static llf_status launch(llfi_diag *d, llf_loaded *l, uint32_t module, const llfi_launch *n, uint64_t *slot,
+static llf_status launch(llfi_diag *d, llf_loaded *l, void *code, const llfi_launch *n, uint64_t *slot,
                          void **param, void *stream)
 {
     (void)d;
     (void)param;
     (void)stream;
     const state *st = l->state;
-    call c = {st->function[module], slot};
+    call c = {.slot = slot};
+    memcpy(&c.function, &code, sizeof code); /* ISO C has no cast from data to code */
     llfi_pool_run(st->pool, n->items, n->grain, piece, &c);
     return LLF_OK;
 }
@@ -206,6 +217,8 @@ const llfi_device llfi_device_host = {.name = "host",
                                       .alloc = allocate,
                                       .free = release,
                                       .reach = NULL,
+                                      .code = code_of,
+                                      .add = add,
                                       .ready = ready,
                                       .idle = idle,
                                       .launch = launch};

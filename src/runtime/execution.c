@@ -2,29 +2,14 @@
  * llf_run patches arguments and launches, without allocation, lock, compile or synchronisation. */
 #include "runtime/program.h"
 
-static size_t slots_of(const llf_program *p)
-{
-    size_t n = 0;
-    for (uint32_t k = 0; k < p->plan.kernels; k++)
-        n += p->kernel[k].schedule.args;
-    return n;
-}
-
-static size_t extents_of(const llf_program *p)
-{
-    size_t n = 0;
-    for (uint32_t k = 0; k < p->plan.kernels; k++)
-        n += p->kernel[k].schedule.dims;
-    return n;
-}
-
 /* Where each kernel's arguments and extents lie, and what never changes about them. */
-static void lay_out(llf_execution *e)
+static void place_blocks(llf_execution *e)
 {
     const llf_program *p = e->loaded->program;
     uint32_t slot = 0, extent = 0;
+    e->align = 1;
     for (uint32_t k = 0; k < p->plan.kernels; k++) {
-        const llfi_schedule *s = &p->kernel[k].schedule;
+        const llfi_schedule *s = e->schedule[k];
         e->slot0[k] = slot;
         e->extent0[k] = extent;
         e->launch[k].extent = e->extents + extent;
@@ -40,9 +25,45 @@ static void lay_out(llf_execution *e)
         e->params[i] = &e->slots[i];
 }
 
+static void release_blocks(llf_execution *e)
+{
+    llfi_free(&e->mem, e->slots, e->slot_room * sizeof *e->slots);
+    llfi_free(&e->mem, e->params, e->slot_room * sizeof *e->params);
+    llfi_free(&e->mem, e->data, e->slot_room * sizeof *e->data);
+    llfi_free(&e->mem, e->extents, e->extent_room * sizeof *e->extents);
+    e->slots = NULL;
+    e->params = NULL;
+    e->data = NULL;
+    e->extents = NULL;
+    e->slot_room = e->extent_room = 0;
+}
+
+llf_status llfi_execution_lay_out(llf_execution *e)
+{
+    size_t slots = 0, extents = 0;
+    for (uint32_t k = 0; k < e->loaded->program->plan.kernels; k++) {
+        slots += e->schedule[k]->args;
+        extents += e->schedule[k]->dims;
+    }
+    if (slots > e->slot_room || extents > e->extent_room || !e->slots) {
+        release_blocks(e);
+        e->slot_room = slots;
+        e->extent_room = extents;
+        if (!(e->slots = llfi_alloc_zero(&e->mem, slots * sizeof *e->slots)) ||
+            !(e->params = llfi_alloc_zero(&e->mem, slots * sizeof *e->params)) ||
+            !(e->data = llfi_alloc_zero(&e->mem, slots * sizeof *e->data)) ||
+            !(e->extents = llfi_alloc_zero(&e->mem, extents * sizeof *e->extents))) {
+            release_blocks(e);
+            return llfi_nomem(&e->diag);
+        }
+    }
+    place_blocks(e);
+    return LLF_OK;
+}
+
 /* Sizes of the arrays, for allocation and release alike. */
 typedef struct {
-    size_t binds, outputs, symbols, nodes, kernels, slots, extents;
+    size_t binds, outputs, symbols, nodes, kernels;
 } sizes;
 
 static sizes sizes_of(const llf_program *p)
@@ -51,9 +72,7 @@ static sizes sizes_of(const llf_program *p)
                    .outputs = p->graph->outputs.count,
                    .symbols = llfi_dims_symbols(p->graph->dims),
                    .nodes = p->graph->nodes.count,
-                   .kernels = p->plan.kernels,
-                   .slots = slots_of(p),
-                   .extents = extents_of(p)};
+                   .kernels = p->plan.kernels};
 }
 
 static bool allocate(llf_execution *e)
@@ -66,10 +85,9 @@ static bool allocate(llf_execution *e)
            (e->symbol = llfi_alloc_zero(mem, n.symbols * sizeof *e->symbol)) &&
            (e->buffer = llfi_alloc_zero(mem, n.nodes * sizeof *e->buffer)) &&
            (e->launch = llfi_alloc_zero(mem, n.kernels * sizeof *e->launch)) &&
-           (e->slots = llfi_alloc_zero(mem, n.slots * sizeof *e->slots)) &&
-           (e->params = llfi_alloc_zero(mem, n.slots * sizeof *e->params)) &&
-           (e->data = llfi_alloc_zero(mem, n.slots * sizeof *e->data)) &&
-           (e->extents = llfi_alloc_zero(mem, n.extents * sizeof *e->extents)) &&
+           (e->schedule = llfi_alloc_zero(mem, n.kernels * sizeof *e->schedule)) &&
+           (e->variant = llfi_alloc_zero(mem, n.kernels * sizeof *e->variant)) &&
+           (e->code = llfi_alloc_zero(mem, n.kernels * sizeof *e->code)) &&
            (e->slot0 = llfi_alloc_zero(mem, (n.kernels + 1) * sizeof *e->slot0)) &&
            (e->extent0 = llfi_alloc_zero(mem, (n.kernels + 1) * sizeof *e->extent0));
 }
@@ -98,10 +116,10 @@ void llf_execution_destroy(llf_execution *e)
     llfi_free(&mem, e->symbol, n.symbols * sizeof *e->symbol);
     llfi_free(&mem, e->buffer, n.nodes * sizeof *e->buffer);
     llfi_free(&mem, e->launch, n.kernels * sizeof *e->launch);
-    llfi_free(&mem, e->slots, n.slots * sizeof *e->slots);
-    llfi_free(&mem, e->params, n.slots * sizeof *e->params);
-    llfi_free(&mem, e->data, n.slots * sizeof *e->data);
-    llfi_free(&mem, e->extents, n.extents * sizeof *e->extents);
+    llfi_free(&mem, e->schedule, n.kernels * sizeof *e->schedule);
+    llfi_free(&mem, e->variant, n.kernels * sizeof *e->variant);
+    llfi_free(&mem, e->code, n.kernels * sizeof *e->code);
+    release_blocks(e);
     llfi_free(&mem, e->slot0, (n.kernels + 1) * sizeof *e->slot0);
     llfi_free(&mem, e->extent0, (n.kernels + 1) * sizeof *e->extent0);
     llf_loaded_destroy(e->loaded);
@@ -124,14 +142,12 @@ llf_status llf_execution_create(llf_context *cx, llf_loaded *l, llf_execution **
     e->loaded = l;
     e->inputs = (uint32_t)p->graph->inputs.count;
     e->binds = e->inputs + (uint32_t)p->graph->outputs.count;
-    e->align = 1;
     (void)llfi_fail(&e->diag, LLF_OK, "%s", "");
-    llf_status status = allocate(e) ? LLF_OK : llfi_nomem(&cx->diag);
+    llf_status status = allocate(e) ? llfi_variant_choose(e) : LLF_E_NOMEM;
     if (status != LLF_OK) {
         llf_execution_destroy(e);
-        return status;
+        return llfi_nomem(&cx->diag);
     }
-    lay_out(e);
     e->stats.kernels = p->plan.kernels;
     e->stats.modules = p->modules;
     e->stats.compile_ms = p->phase.total_ms;
@@ -185,15 +201,13 @@ llf_status llf_bind(llf_execution *e, uint32_t index, const llf_tensor *t)
 static llf_status launch_all(llf_execution *e, void *stream)
 {
     llf_loaded *l = e->loaded;
-    const llf_program *p = l->program;
     const llfi_device *dev = l->device;
-    for (uint32_t k = 0; k < p->plan.kernels; k++) {
+    for (uint32_t k = 0; k < l->program->plan.kernels; k++) {
         const llfi_launch *launch = &e->launch[k];
         if (dev->idle(launch))
             continue;
         uint32_t slot = e->slot0[k];
-        LLF_TRY(
-            dev->launch(&e->diag, l, p->kernel[k].module, launch, e->slots + slot, e->params + slot, stream));
+        LLF_TRY(dev->launch(&e->diag, l, e->code[k], launch, e->slots + slot, e->params + slot, stream));
         e->stats.launches++;
     }
     return LLF_OK;
@@ -230,6 +244,8 @@ llf_status llf_execution_stats(const llf_execution *e, llf_stats *out)
     llf_stats now = e->stats;
     size_t size = out->size; /* the caller's version of the struct */
     now.workspace_bytes = e->workspace_bytes;
+    now.modules += atomic_load_explicit(&e->loaded->variant_modules, memory_order_relaxed);
+    now.variants = atomic_load_explicit(&e->loaded->variants, memory_order_relaxed);
     now.size = size;
     memcpy(out, &now, size < sizeof now ? size : sizeof now);
     return LLF_OK;

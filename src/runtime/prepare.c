@@ -42,29 +42,11 @@ static llf_status refuse(llf_execution *e, llf_status status, uint32_t binding, 
     return llfi_fail(&e->diag, status, "%s: %s", llfi_prepare_name(e, binding, name, sizeof name), text);
 }
 
-/* Row-major without gaps. Strides of size-1 axes, and all strides of a tensor without elements, are never
- * used. */
-static bool contiguous(const llf_tensor *t)
-{
-    if (!t->strided)
-        return true;
-    for (uint32_t i = 0; i < t->rank; i++)
-        if (t->shape[i] == 0)
-            return true;
-    int64_t want = 1;
-    for (uint32_t i = t->rank; i-- > 0;) {
-        if (t->shape[i] != 1 && t->strides[i] != want)
-            return false;
-        if (__builtin_mul_overflow(want, t->shape[i], &want))
-            return false;
-    }
-    return true;
-}
-
 static llf_status check_form(llf_execution *e, uint32_t binding)
 {
     const llf_tensor *t = &e->bind[binding].tensor;
     llfi_type type = llfi_type_of(e->loaded->program->graph, node_of(e, binding));
+    e->bind[binding].strided = false;
     if (!e->bind[binding].bound)
         return refuse(e, LLF_E_ARG, binding, "not bound");
     if (is_scalar(e, binding))
@@ -78,11 +60,11 @@ static llf_status check_form(llf_execution *e, uint32_t binding)
     for (uint32_t i = 0; i < t->rank; i++)
         if (t->shape[i] < 0)
             return refuse(e, LLF_E_ARG, binding, "extent %" PRId64 " of axis %u is negative", t->shape[i], i);
-    if (!contiguous(t))
+    e->bind[binding].strided = !llfi_stride_contiguous(t);
+    if (e->bind[binding].strided && binding >= e->inputs)
         return refuse(e, LLF_E_UNSUPPORTED, binding,
-                      "strides are not those of a contiguous row-major tensor, which alone this version "
-                      "takes (strides of "
-                      "axes of extent 1 do not matter)");
+                      "its strides are not those of a contiguous row-major tensor: inputs may have any, but "
+                      "outputs are written without gaps (strides of axes of extent 1 do not matter)");
     return LLF_OK;
 }
 
@@ -170,24 +152,34 @@ static llf_status check_extents(llf_execution *e, uint32_t binding)
     }
     if (llfi_type_size(g, type, e->symbol, llfi_dtypes[type.dtype].bytes, &bytes) != LLF_OK)
         return refuse(e, LLF_E_LIMIT, binding, "its elements take more bytes than there are addresses");
-    e->span[binding] = (llfi_span){(uintptr_t)t->data, (size_t)bytes};
+    int64_t *low = &e->bind[binding].low;
+    *low = 0;
+    if (e->bind[binding].strided && !llfi_stride_span(t, low, &bytes))
+        return refuse(e, LLF_E_LIMIT, binding, "its strides times its extents are beyond 2^63 bytes");
+    e->span[binding] = (llfi_span){(uintptr_t)t->data + (uintptr_t)*low, (size_t)bytes};
     return LLF_OK;
 }
 
 /* ---- addresses */
 
+/* Spans may have wrapped around; their sizes have not. */
 static llf_status check_address(llf_execution *e, uint32_t binding)
 {
     const llfi_span s = e->span[binding];
+    uintptr_t data = (uintptr_t)e->bind[binding].tensor.data;
     size_t element = llf_dtype_size(e->bind[binding].tensor.dtype);
     if (s.bytes == 0)
         return LLF_OK;
-    if (s.at == 0)
+    if (data == 0)
         return refuse(e, LLF_E_ARG, binding, "data is NULL, but the tensor has elements");
-    if (s.at % element != 0)
+    if (data % element != 0)
         return refuse(e, LLF_E_ARG, binding,
-                      "data is misaligned: 0x%" PRIxPTR " is no multiple of %zu, the size of %s", s.at,
+                      "data is misaligned: 0x%" PRIxPTR " is no multiple of %zu, the size of %s", data,
                       element, llf_dtype_name(e->bind[binding].tensor.dtype));
+    if (s.at > data || s.at == 0)
+        return refuse(e, LLF_E_ARG, binding,
+                      "0x%" PRIxPTR " - %" PRId64 " bytes is before the beginning of memory", data,
+                      -e->bind[binding].low);
     if (s.bytes > UINTPTR_MAX - s.at)
         return refuse(e, LLF_E_ARG, binding, "0x%" PRIxPTR " + %zu bytes is past the end of memory", s.at,
                       s.bytes);
@@ -206,16 +198,25 @@ static llf_status check_reach(llf_execution *e)
 {
     llf_loaded *l = e->loaded;
     char name[300];
-    for (uint32_t b = 0; b < e->binds && l->device->reach; b++)
-        if (!is_scalar(e, b) && e->span[b].bytes)
-            LLF_TRY(l->device->reach(&e->diag, l, llfi_prepare_name(e, b, name, sizeof name),
-                                     e->bind[b].tensor.data));
+    for (uint32_t b = 0; b < e->binds && l->device->reach; b++) {
+        if (is_scalar(e, b) || !e->span[b].bytes)
+            continue;
+        llfi_prepare_name(e, b, name, sizeof name);
+        LLF_TRY(l->device->reach(&e->diag, l, name, e->bind[b].tensor.data));
+        if (!e->bind[b].strided)
+            continue;
+        uintptr_t low = e->span[b].at; /* strides lead away from `data`, at worst out of its allocation */
+        LLF_TRY(l->device->reach(&e->diag, l, name, (const void *)low));
+        LLF_TRY(l->device->reach(&e->diag, l, name, (const void *)(low + e->span[b].bytes - 1)));
+    }
     return LLF_OK;
 }
 
-static bool inplace(const void *program, uint32_t input, uint32_t output)
+/* Elements of an input with strides are read in another order than outputs are written. */
+static bool inplace(const void *execution, uint32_t input, uint32_t output)
 {
-    return llfi_program_inplace(program, input, output);
+    const llf_execution *e = execution;
+    return !e->bind[input].strided && llfi_program_inplace(e->loaded->program, input, output);
 }
 
 static llf_status check_overlap(llf_execution *e)
@@ -223,8 +224,9 @@ static llf_status check_overlap(llf_execution *e)
     uint32_t a, b;
     bool a_is_input;
     if (!llfi_overlap_find(e->span, e->inputs, e->span + e->inputs, e->binds - e->inputs, e->order, inplace,
-                           e->loaded->program, &a, &a_is_input, &b))
+                           e, &a, &a_is_input, &b))
         return LLF_OK;
+    bool strided = a_is_input && e->bind[a].strided;
     a = a_is_input ? a : a + e->inputs;
     b += e->inputs;
     llfi_span x = e->span[a], y = e->span[b];
@@ -234,9 +236,11 @@ static llf_status check_overlap(llf_execution *e)
         "%s at [0x%" PRIxPTR ", 0x%" PRIxPTR ") and %s at [0x%" PRIxPTR ", 0x%" PRIxPTR ") overlap; %s",
         llfi_prepare_name(e, a, na, sizeof na), x.at, x.at + x.bytes, llfi_prepare_name(e, b, nb, sizeof nb),
         y.at, y.at + y.bytes,
-        a_is_input ? "an output may only be the whole buffer of an input that this plan has read by then at "
-                     "the same index"
-                   : "each output needs a buffer of its own");
+        strided ? "an output may not lie between the lowest and the highest element of an input with strides"
+        : a_is_input
+            ? "an output may only be the whole buffer of an input that this plan has read by then at "
+              "the same index"
+            : "each output needs a buffer of its own");
 }
 
 /* ---- workspace */
@@ -301,7 +305,7 @@ static void point_buffers(llf_execution *e)
 
 static void fill_buffers(llf_execution *e, uint32_t k)
 {
-    const llfi_schedule *s = &e->loaded->program->kernel[k].schedule;
+    const llfi_schedule *s = e->schedule[k];
     const void **data = e->data + e->slot0[k];
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->args; i++)
@@ -311,7 +315,7 @@ static void fill_buffers(llf_execution *e, uint32_t k)
 
 static void fill_slots(llf_execution *e, uint32_t k)
 {
-    const llfi_schedule *s = &e->loaded->program->kernel[k].schedule;
+    const llfi_schedule *s = e->schedule[k];
     uint64_t *slot = e->slots + e->slot0[k];
     for (uint32_t i = 0; i < s->args; i++) {
         const llfi_arg *a = &s->arg[i];
@@ -329,13 +333,9 @@ static void fill_slots(llf_execution *e, uint32_t k)
 static llf_status plan_launch(llf_execution *e, uint32_t k)
 {
     const llf_program *p = e->loaded->program;
-    const llfi_schedule *s = &p->kernel[k].schedule;
+    const llfi_schedule *s = e->schedule[k];
     int64_t *extent = e->extents + e->extent0[k];
-    for (uint32_t i = 0; i < s->dims; i++)
-        if (!llfi_dim_eval(p->graph->dims, s->dim[i], e->symbol, &extent[i]))
-            return llfi_fail(&e->diag, LLF_E_GUARD,
-                             "kernel %s: an extent cannot be computed from the inputs' shapes",
-                             p->module[p->kernel[k].module].name);
+    LLF_TRY(llfi_variant_extents(e, k, extent));
     fill_buffers(e, k);
     llf_status status = s->skeleton->launch(s, &e->launch[k]);
     if (status != LLF_OK)
@@ -349,6 +349,7 @@ static llf_status prepare_all(llf_execution *e)
     const llf_program *p = e->loaded->program;
     LLF_TRY(check_reach(e));
     LLF_TRY(check_overlap(e));
+    LLF_TRY(llfi_variant_choose(e));
     LLF_TRY(place_temps(e));
     point_buffers(e);
     for (uint32_t k = 0; k < p->plan.kernels; k++) {
@@ -394,12 +395,21 @@ static uintptr_t alignment(const void *data, uintptr_t most)
     return bits & (~bits + 1);
 }
 
+static bool same_strides(const llf_tensor *a, const llf_tensor *b)
+{
+    int64_t x[LLF_MAX_RANK], y[LLF_MAX_RANK];
+    llfi_stride_of(a, x);
+    llfi_stride_of(b, y);
+    return memcmp(x, y, a->rank * sizeof *x) == 0;
+}
+
 /* Is it what prepare saw, but for the address? Kernels look at different alignments up to e->align, so it
  * must be the same, not just as much above or below the largest. */
 static bool same_form(const llf_execution *e, const llf_tensor *before, const llf_tensor *now)
 {
     return now->dtype == before->dtype && now->rank == before->rank &&
-           memcmp(now->shape, before->shape, now->rank * sizeof now->shape[0]) == 0 && contiguous(now) &&
+           memcmp(now->shape, before->shape, now->rank * sizeof now->shape[0]) == 0 &&
+           llfi_stride_contiguous(now) == llfi_stride_contiguous(before) && same_strides(before, now) &&
            alignment(before->data, e->align) == alignment(now->data, e->align);
 }
 
@@ -411,7 +421,7 @@ llf_status llfi_prepare_moved(llf_execution *e)
         if (!same_form(e, &e->bind[b].ready, &e->bind[b].tensor))
             return refuse(e, LLF_E_STATE, b,
                           "bound anew with another shape, dtype, layout or alignment: call llf_prepare");
-        e->span[b].at = (uintptr_t)e->bind[b].tensor.data;
+        e->span[b].at = (uintptr_t)e->bind[b].tensor.data + (uintptr_t)e->bind[b].low;
         LLF_TRY(check_address(e, b));
     }
     LLF_TRY(check_overlap(e));

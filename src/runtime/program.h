@@ -1,11 +1,13 @@
-/* program.h: program (immutable, no device) -> loaded (modules in one context) -> execution (bindings,
- * workspace, argument blocks). jit/compile.c makes programs; this room runs them. */
+/* program.h: program (immutable, no device) -> loaded (modules in one context, and the variants that
+ * executions asked for) -> execution (bindings, workspace, argument blocks). jit/compile.c makes programs;
+ * this room runs them. */
 #ifndef LLFI_PROGRAM_H
 #define LLFI_PROGRAM_H
 
 #include "lower/lower.h"
 #include "passes/pass.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct {
@@ -27,6 +29,18 @@ typedef struct {
     uint32_t first, last; /* kernels that write and last read it */
 } llfi_program_temp;
 
+/* One kernel to be compiled: `module` has its name and receives its code. */
+typedef struct {
+    const llf_graph *graph;
+    const llfi_kernel *kernel;
+    const llfi_schedule *schedule;
+    llfi_program_module *module;
+} llfi_program_job;
+/* Compiles for the program's target, in parallel, on stacks of their own; all fail when one does. Code is in
+ * the program's memory; diagnostics, logs and dumps are the context's. */
+typedef llf_status llfi_program_compile_fn(llf_context *, const llf_program *, const llfi_program_job *,
+                                           uint32_t jobs);
+
 struct llf_program {
     llf_allocator mem;
     /* The program's own: its allocator outlives the caller's context, its diagnostic serves llf_compile. */
@@ -43,6 +57,8 @@ struct llf_program {
     /* For llfi_program_inplace: by input, one past the last kernel that reads it (0: none); by output, the
      * kernel that stores it. */
     uint32_t *read_end, *stored_by;
+    llfi_program_compile_fn *compile; /* jit's, which this room may not include */
+    uint32_t compile_threads;
     char *override_dir; /* copied from the context; NULL: off */
     char *dump_dir;
     struct {
@@ -92,14 +108,34 @@ struct llfi_device {
     void (*free)(llf_loaded *, void *, size_t bytes);
     /* Can kernels reach this memory? `what` names it. NULL: every pointer is taken. */
     llf_status (*reach)(llfi_diag *, llf_loaded *, const char *what, const void *data);
+    /* What launch takes for a module of the program. */
+    void *(*code)(const llf_loaded *, uint32_t module);
+    /* Loads one module more, until unload. One call at a time; others may launch meanwhile. */
+    llf_status (*add)(llfi_diag *, llf_loaded *, const llfi_program_module *, void **code);
     /* What the first run of these launches would otherwise pay for. NULL: nothing. */
     void (*ready)(llf_loaded *, const llfi_launch *, uint32_t launches);
     bool (*idle)(const llfi_launch *); /* nothing to launch */
-    /* Launches a module with its argument block of 8-byte slots; param[i] is the address of slot i. */
-    llf_status (*launch)(llfi_diag *, llf_loaded *, uint32_t module, const llfi_launch *, uint64_t *slot,
+    /* Launches code with its argument block of 8-byte slots; param[i] is the address of slot i. */
+    llf_status (*launch)(llfi_diag *, llf_loaded *, void *code, const llfi_launch *, uint64_t *slot,
                          void **param, void *stream);
 };
 extern const llfi_device llfi_device_host, llfi_device_cuda;
+
+/* A kernel of the plan compiled once more, for inputs that do not lie row-major (variant.c). Never changes
+ * once it is in the loaded's list. */
+typedef struct llfi_variant llfi_variant;
+struct llfi_variant {
+    llfi_variant *next;
+    uint32_t kernel;
+    uint32_t inputs;       /* that it addresses by strides */
+    const uint32_t *input; /* by binding, rising */
+    const int8_t *unit;    /* by input: the axis whose stride is 1, for the sake of vectors; -1: none */
+    llfi_dims *dims;       /* the graph's, and above its symbols two per input and axis: pos and neg */
+    llfi_arena arena;
+    llfi_schedule schedule;
+    llfi_program_module module; /* without code: another variant's or the program's serves */
+    void *code;
+};
 
 struct llf_loaded {
     llf_allocator mem;
@@ -109,6 +145,12 @@ struct llf_loaded {
     double load_ms;  /* modules only */
     double start_ms; /* the driver's or ORC's first start, measured apart */
     atomic_int refs;
+    /* What prepares add, under the lock: variants, newest last. */
+    pthread_mutex_t lock;
+    bool locks;     /* the lock is made */
+    llf_context cx; /* diagnostics, log and dumps of their compiles */
+    llfi_variant *variant;
+    atomic_uint variants, variant_modules; /* for llf_stats */
     /* per module, for bench: registers, spill bytes; host: 0 */
     struct llfi_loaded_info {
         int registers, local_bytes;
@@ -122,6 +164,8 @@ void llfi_loaded_retain(llf_loaded *);
 typedef struct {
     llf_tensor tensor, ready; /* as bound; as prepare saw it */
     bool bound;
+    bool strided;    /* an input that does not lie row-major without gaps */
+    int64_t low;     /* bytes from `data` down to the lowest element: 0 or less */
     uint64_t scalar; /* bits, for scalar inputs */
 } llfi_binding;
 
@@ -137,18 +181,40 @@ struct llf_execution {
     int64_t *symbol;
     void *workspace;
     size_t workspace_bytes;
-    llfi_span *span;     /* by binding */
-    uint32_t *order;     /* by output: room for the overlap check */
-    void **buffer;       /* by node id: address, for INPUT (scalars: of their bits), outputs and temps */
-    llfi_launch *launch; /* by kernel */
-    uint64_t *slots;     /* argument blocks, back to back */
-    void **params;       /* addresses of the slots */
-    const void **data;   /* launch->data of all kernels, back to back */
-    int64_t *extents;    /* launch->extent of all kernels, back to back */
-    uint32_t *slot0;     /* by kernel: first slot; [kernels]: their number */
-    uint32_t *extent0;   /* by kernel: first extent; [kernels]: their number */
+    llfi_span *span; /* by binding */
+    uint32_t *order; /* by output: room for the overlap check */
+    void **buffer;   /* by node id: address, for INPUT (scalars: of their bits), outputs and temps */
+    const llfi_schedule **schedule; /* by kernel: the program's, or a variant's */
+    const llfi_variant **variant;   /* by kernel: NULL: the program's own */
+    void **code;                    /* by kernel: what is launched */
+    llfi_launch *launch;            /* by kernel */
+    size_t slot_room, extent_room;
+    uint64_t *slots;   /* argument blocks, back to back */
+    void **params;     /* addresses of the slots */
+    const void **data; /* launch->data of all kernels, back to back */
+    int64_t *extents;  /* launch->extent of all kernels, back to back */
+    uint32_t *slot0;   /* by kernel: first slot; [kernels]: their number */
+    uint32_t *extent0; /* by kernel: first extent; [kernels]: their number */
     llf_stats stats;
 };
+
+/* execution.c: argument blocks for the schedules that are chosen. E_NOMEM leaves those of before. */
+llf_status llfi_execution_lay_out(llf_execution *);
+
+/* variant.c: chooses code for each kernel by how the inputs lie, and compiles what is not there yet. Between
+ * enter and leave. */
+llf_status llfi_variant_choose(llf_execution *);
+/* Values of the extents of the schedule chosen for a kernel. E_GUARD, E_LIMIT. */
+llf_status llfi_variant_extents(llf_execution *, uint32_t kernel, int64_t *extent);
+void llfi_variant_destroy(llf_loaded *, llfi_variant *);
+/* Where element [0, ...] stands in a tensor's span, and its bytes; `stride` of axes of extent 1 is 0. False:
+ * beyond 2^63. */
+bool llfi_stride_span(const llf_tensor *, int64_t *low, int64_t *bytes);
+/* Row-major without gaps? Strides of axes of extent 1, and all of a tensor without elements, do not matter.
+ */
+bool llfi_stride_contiguous(const llf_tensor *);
+/* Strides as kernels may take them: 0 where the extent is 1 or less. */
+void llfi_stride_of(const llf_tensor *, int64_t *stride);
 
 /* prepare.c */
 /* "input x" or "output 0 (y)" into `text`; returns it. */

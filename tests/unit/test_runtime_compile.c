@@ -202,12 +202,18 @@ static void lowest_failure_is_reported(void **state)
         llfi_backend odd = *p->target.backend;
         odd.compile = refuse_some;
         p->target.backend = &odd;
+        llfi_program_job job[32];
+        assert_true(p->modules <= LLFI_COUNT(job));
         for (uint32_t m = 0; m < p->modules; m++) {
+            uint32_t k = p->module[m].first;
+            job[m] = (llfi_program_job){p->graph, &p->plan.kernel[k], &p->kernel[k].schedule, &p->module[m]};
             llfi_free(&p->mem, p->module[m].code.code, p->module[m].code.bytes + 1);
             p->module[m].code = (llfi_code){0};
             snprintf(p->module[m].name, sizeof p->module[m].name, "k%u", m < 9 ? m : 9);
         }
-        assert_refused(llfi_workers_compile(p, 6, NULL), LLF_E_LLVM, p->cx.diag.pub.message, "kernel 3");
+        p->compile_threads = 6;
+        assert_refused(p->compile(&p->cx, p, job, p->modules), LLF_E_LLVM, p->cx.diag.pub.message,
+                       "kernel 3");
         llf_program_destroy(p);
     }
     llf_graph_destroy(g);

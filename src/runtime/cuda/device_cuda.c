@@ -7,6 +7,11 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+typedef struct added {
+    struct added *next;
+    llfi_cuda_kernel kernel;
+} added;
+
 typedef struct {
     const llfi_cuda *cuda;
     CUcontext context;
@@ -14,6 +19,7 @@ typedef struct {
     bool primary;             /* retained, to be released */
     bool pageable;            /* kernels may read any host memory */
     llfi_cuda_kernel *kernel; /* by module */
+    added *added;             /* since the load */
 } state;
 
 /* Any kernel at all: the first module that a process loads costs some 90 ms whatever it is, which is the
@@ -136,11 +142,11 @@ static llf_status check_override_dir(llfi_diag *d, const char *dir)
     return llfi_fail(d, LLF_E_IO, "LLF_OVERRIDE_DIR: %s is no directory", dir);
 }
 
-static llf_status load_module(llfi_diag *d, llf_loaded *l, uint32_t m)
+static llf_status load_code(llfi_diag *d, llf_loaded *l, const llfi_program_module *module,
+                            llfi_cuda_kernel *kernel)
 {
-    state *st = l->state;
+    const state *st = l->state;
     const llf_program *p = l->program;
-    const llfi_program_module *module = &p->module[m];
     llfi_str path;
     llfi_str_init(&path, &l->mem);
     char *edited = NULL;
@@ -159,14 +165,39 @@ static llf_status load_module(llfi_diag *d, llf_loaded *l, uint32_t m)
     }
     if (status == LLF_OK)
         status = llfi_cuda_kernel_load(d, st->cuda, edited ? edited : module->code.code, module->name, where,
-                                       &st->kernel[m]);
-    if (status == LLF_OK)
-        l->info[m] = (struct llfi_loaded_info){st->kernel[m].registers, st->kernel[m].local_bytes,
-                                               st->kernel[m].load_ms};
+                                       kernel);
     if (edited)
         llfi_free(&l->mem, edited, bytes + 1);
     llfi_str_free(&path);
     return status;
+}
+
+static llf_status load_module(llfi_diag *d, llf_loaded *l, uint32_t m)
+{
+    llfi_cuda_kernel *k = &((state *)l->state)->kernel[m];
+    LLF_TRY(load_code(d, l, &l->program->module[m], k));
+    l->info[m] = (struct llfi_loaded_info){k->registers, k->local_bytes, k->load_ms};
+    return LLF_OK;
+}
+
+static void *code_of(const llf_loaded *l, uint32_t module)
+{
+    return &((const state *)l->state)->kernel[module];
+}
+
+static llf_status add(llfi_diag *d, llf_loaded *l, const llfi_program_module *module, void **code)
+{
+    state *st = l->state;
+    added *a = llfi_alloc_zero(&l->mem, sizeof *a);
+    llf_status status = a ? load_code(d, l, module, &a->kernel) : llfi_nomem(d);
+    if (status != LLF_OK) {
+        llfi_free(&l->mem, a, sizeof *a);
+        return status;
+    }
+    a->next = st->added;
+    st->added = a;
+    *code = &a->kernel;
+    return LLF_OK;
 }
 
 static llf_status load_modules(llfi_diag *d, llf_loaded *l)
@@ -220,10 +251,12 @@ static void unload_modules(llf_loaded *l)
     bool any = false;
     for (uint32_t m = 0; m < l->program->modules; m++)
         any |= st->kernel[m].module != NULL;
-    if (any) /* kernels may still run */
+    if (any || st->added) /* kernels may still run */
         (void)st->cuda->CtxSynchronize();
     for (uint32_t m = 0; m < l->program->modules; m++)
         llfi_cuda_kernel_unload(st->cuda, &st->kernel[m]);
+    for (added *a = st->added; a; a = a->next)
+        llfi_cuda_kernel_unload(st->cuda, &a->kernel);
     leave(l, token);
 }
 
@@ -236,6 +269,10 @@ static void unload(llf_loaded *l)
         unload_modules(l);
     if (st->primary)
         (void)st->cuda->DevicePrimaryCtxRelease(st->device);
+    for (added *a = st->added, *next; a; a = next) {
+        next = a->next;
+        llfi_free(&l->mem, a, sizeof *a);
+    }
     llfi_free(&l->mem, st->kernel, l->program->modules * sizeof *st->kernel);
     llfi_free(&l->mem, st, sizeof *st);
     l->state = NULL;
@@ -316,14 +353,14 @@ static bool idle(const llfi_launch *launch)
     return launch->grid[0] == 0; /* a grid of 0 is an error to the driver */
 }
 
-static llf_status launch(llfi_diag *d, llf_loaded *l, uint32_t module, const llfi_launch *n, uint64_t *slot,
+static llf_status launch(llfi_diag *d, llf_loaded *l, void *code, const llfi_launch *n, uint64_t *slot,
                          void **param, void *stream)
 {
     (void)slot;
     const state *st = l->state;
-    CUresult r =
-        st->cuda->LaunchKernel(st->kernel[module].function, n->grid[0], n->grid[1], n->grid[2], n->block[0],
-                               n->block[1], n->block[2], n->shared, stream, param, NULL);
+    const llfi_cuda_kernel *kernel = code;
+    CUresult r = st->cuda->LaunchKernel(kernel->function, n->grid[0], n->grid[1], n->grid[2], n->block[0],
+                                        n->block[1], n->block[2], n->shared, stream, param, NULL);
     return r == CUDA_SUCCESS ? LLF_OK : llfi_cuda_check(d, st->cuda, r, "cuLaunchKernel");
 }
 
@@ -335,6 +372,8 @@ const llfi_device llfi_device_cuda = {.name = "nvptx",
                                       .alloc = allocate,
                                       .free = release,
                                       .reach = reach,
+                                      .code = code_of,
+                                      .add = add,
                                       .ready = NULL,
                                       .idle = idle,
                                       .launch = launch};
