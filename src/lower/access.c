@@ -332,11 +332,11 @@ static bool is_one(const llf_graph *g, llfi_signed c)
            neg == 0;
 }
 
-/* Does an atom change along the innermost axis? */
-static bool is_inner(const llfi_demands *list, const llfi_atom *a)
+/* Does an atom change along an axis of the space? */
+static bool is_along(const llfi_demands *list, const llfi_atom *a, uint32_t axis)
 {
     for (uint32_t i = 0; i < LLFI_RANK; i++)
-        if (a->axes >> i & 1 && list->space.of[i] == (int8_t)(list->space.axes - 1))
+        if (a->axes >> i & 1 && list->space.of[i] == (int8_t)axis)
             return true;
     return false;
 }
@@ -344,15 +344,21 @@ static bool is_inner(const llfi_demands *list, const llfi_atom *a)
 llfi_access llfi_access_of(const llf_graph *g, const llfi_demands *list, uint32_t demand, uint32_t width,
                            bool aligned, bool *multiple)
 {
+    return llfi_access_along(g, list, demand, list->space.axes - 1, width, aligned, multiple);
+}
+
+llfi_access llfi_access_along(const llf_graph *g, const llfi_demands *list, uint32_t demand, uint32_t axis,
+                              uint32_t width, bool aligned, bool *multiple)
+{
     const llfi_demand *d = &list->at[demand];
-    if (d->offset == LLFI_OFFSET_LINEAR)
+    if (d->offset == LLFI_OFFSET_LINEAR) /* `axis` is the innermost */
         return LLFI_ACCESS_VECTOR;
     const llfi_ix_form *f = &list->form[d->offset];
     bool along = false;
     for (uint32_t k = 0; k < f->terms; k++) {
         const llfi_ix_term *t = &list->term[f->first + k];
         const llfi_atom *a = &list->atom[t->atom];
-        if (!is_inner(list, a))
+        if (!is_along(list, a, axis))
             continue;
         if (a->kind != LLFI_ATOM_AXIS || !is_one(g, t->coef))
             return LLFI_ACCESS_LANES;
@@ -368,7 +374,7 @@ llfi_access llfi_access_of(const llf_graph *g, const llfi_demands *list, uint32_
             const llfi_ix_term *t = &list->term[f->first + k];
             const llfi_atom *a = &list->atom[t->atom];
             bool dropped = a->kind == LLFI_ATOM_AXIS && list->space.of[a->arg] < 0;
-            if (!dropped && !is_inner(list, a))
+            if (!dropped && !is_along(list, a, axis))
                 ok = may_divide(g, list, t->coef.pos, width, note) &&
                      may_divide(g, list, t->coef.neg, width, note);
         }

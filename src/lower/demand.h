@@ -61,6 +61,9 @@ typedef enum {
  * that `multiple` (NULL: not wanted; else as many flags as dims, only set here) names is one. */
 llfi_access llfi_access_of(const llf_graph *, const llfi_demands *, uint32_t demand, uint32_t width,
                            bool aligned, bool *multiple);
+/* The same for elements along any axis of the space; a leaf of linear offset lies along the innermost. */
+llfi_access llfi_access_along(const llf_graph *, const llfi_demands *, uint32_t demand, uint32_t axis,
+                              uint32_t width, bool aligned, bool *multiple);
 /* access.c: offsets, axes and extents of a list whose demands are there; `map` are those of the demands. */
 llf_status llfi_access_make(llf_graph *, const llfi_kernel *, llfi_maps *, llfi_arena *, llfi_demands *);
 

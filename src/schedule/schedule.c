@@ -31,6 +31,8 @@ llf_status llfi_schedule_make(llf_context *cx, llf_graph *g, const llfi_plan *pl
         llf_status status = (*s)->plan(g, k, target, arena, out);
         if (status == LLF_E_NOMEM)
             return llfi_nomem(diag);
+        if (status == LLF_E_UNSUPPORTED)
+            continue;
         if (status != LLF_OK)
             return llfi_fail(diag, status, "kernel %u cannot be scheduled as %s: %s", kernel, (*s)->name,
                              plan_failure(status));
@@ -50,6 +52,9 @@ void llfi_schedule_print(const llfi_schedule *s, llfi_str *out)
         scalars += s->arg[i].kind == LLFI_ARG_SCALAR;
     }
     llfi_str_printf(
-        out, "%s threads=%u width=%u slice=%u vector_align=%u reads=%u writes=%u scalars=%u cost=%u\n",
+        out, "%s threads=%u width=%u slice=%u vector_align=%u reads=%u writes=%u scalars=%u cost=%u",
         s->skeleton->name, s->threads, s->width, s->slice, s->vector_align, reads, written, scalars, s->cost);
+    if (s->tile.x)
+        llfi_str_printf(out, " tile=%ux%u axis=%u", s->tile.x, s->tile.y, s->tile.axis);
+    llfi_str_add(out, "\n", 1);
 }

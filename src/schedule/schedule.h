@@ -57,6 +57,12 @@ typedef struct {
     uint32_t vector_align; /* bytes that every `vector` buffer's address must be a multiple of for the vector
                               path */
     uint32_t cost;         /* estimated instructions per element */
+    struct {
+        uint32_t x, y;   /* tiled: points of a tile along the innermost axis and along `axis`; else 0 */
+        uint32_t axis;   /* of the demands' space */
+        uint32_t extent; /* index of that axis's extent in dim */
+        uint32_t align;  /* elements of the widest vector along `axis`: extents must be multiples of it */
+    } tile;
     bool uniform_store; /* a rank-0 value is stored beside larger ones: launch even when there are no elements
                          */
 } llfi_schedule;
@@ -70,6 +76,7 @@ struct llfi_skeleton {
     const char *name;   /* "pointwise" */
     const char *prefix; /* of kernel names: "poi" */
     bool (*match)(const llf_graph *, const llfi_kernel *, const llfi_target *, llfi_why *);
+    /* E_UNSUPPORTED: does not match after all, seen only now */
     llf_status (*plan)(llf_graph *, const llfi_kernel *, const llfi_target *, llfi_arena *, llfi_schedule *);
     /* lower/lower.h: emits the kernel function into an llfi_module */
     llf_status (*emit)(struct llfi_site *);
@@ -77,6 +84,7 @@ struct llfi_skeleton {
     llf_status (*launch)(const llfi_schedule *, llfi_launch *);
 };
 extern const llfi_skeleton llfi_skeleton_pointwise_nvptx; /* lower/pointwise_nvptx.c */
+extern const llfi_skeleton llfi_skeleton_tiled_nvptx;     /* lower/tiled_nvptx.c */
 extern const llfi_skeleton llfi_skeleton_pointwise_host;  /* lower/pointwise_host.c */
 
 /* First skeleton of the target that matches; E_INTERNAL with the reasons when none does (legal.c must have

@@ -21,6 +21,9 @@ static const char *const approximations[] = {"llvm.nvvm.rcp.approx.ftz.f", "llvm
                                              "llvm.nvvm.rsqrt.approx.ftz.f", "llvm.nvvm.rsqrt.approx.ftz.d",
                                              NULL};
 
+/* Exact names: barriers of a block. */
+static const char *const barriers[] = {"llvm.nvvm.barrier.cta.sync.aligned.all", "llvm.nvvm.barrier0", NULL};
+
 static bool starts(const char *name, const char *const *prefix)
 {
     for (; *prefix; prefix++)
@@ -130,7 +133,7 @@ static llf_status check_call(llfi_diag *d, const llfi_target *t, LLVMValueRef ca
     }
     if (!LLVMIsDeclaration(callee))
         return LLF_OK; /* its body is walked too */
-    if (starts(name, registers) || starts(name, approximations))
+    if (starts(name, registers) || starts(name, approximations) || starts(name, barriers))
         return LLF_OK;
     LLVMTypeKind kind = LLVMVoidTypeKind;
     if (!LLVMGetNumArgOperands(call) || !type_ok(t, LLVMTypeOf(LLVMGetOperand(call, 0)), &kind))

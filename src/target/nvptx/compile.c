@@ -170,7 +170,8 @@ static llf_status compile(llfi_diag *d, const llfi_target *t, const llf_allocato
     return s;
 }
 
-static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_pointwise_nvptx, NULL};
+static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_tiled_nvptx, &llfi_skeleton_pointwise_nvptx,
+                                                 NULL};
 
 const llfi_backend llfi_backend_nvptx = {
     .name = "nvptx",

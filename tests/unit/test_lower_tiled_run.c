@@ -1,0 +1,258 @@
+/* Tiled kernels, run thread by thread (gpu_emulate.h), against the interpreter: random permutes, slices,
+ * flips and broadcasts of every dtype, extents around tiles and vectors, symbols, misaligned buffers. All
+ * values are small integers, so that every result is exact. */
+#include "lower_graph.h"
+
+#include "gpu_emulate.h"
+#include "interp/interp.h"
+#include "ir/float.h"
+#include "passes/pass.h"
+
+#include <inttypes.h>
+
+#define COUNT 120
+#define ELEMENTS 30000
+
+static uint64_t seed;
+static uint32_t below(uint32_t n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % n;
+}
+
+typedef struct {
+    char text[4400], inputs[2000], body[2000];
+    uint32_t rank, values;
+    int64_t extent[6];
+    bool symbol[6];
+    const char *dtype;
+} writer;
+
+static const char *const dtypes[] = {"f32", "bf16", "f64", "i32", "i64", "f16", "bool"};
+
+static void dim(writer *w, char *to, uint32_t axis, uint32_t more)
+{
+    char text[40];
+    if (w->symbol[axis])
+        snprintf(text, sizeof text, more ? "D%u+%u" : "D%u", axis, more);
+    else
+        snprintf(text, sizeof text, "%" PRId64, w->extent[axis] + more);
+    strcat(to, text);
+}
+
+/* An operand: its input and views; the value's name. */
+static void operand(writer *w, uint32_t index, char *name)
+{
+    uint32_t axes[6], more[6] = {0};
+    char line[200], from[24];
+    bool stretched[6] = {false}, sliced = false;
+    for (uint32_t i = 0; i < w->rank; i++)
+        axes[i] = i;
+    for (uint32_t i = w->rank; index && i-- > 1;) {
+        uint32_t j = below(i + 1), t = axes[i];
+        axes[i] = axes[j];
+        axes[j] = t;
+    }
+    const char *dtype = index && below(4) == 0 ? dtypes[below(6)] : w->dtype;
+    if (strcmp(w->dtype, "bool") == 0)
+        dtype = "bool";
+    snprintf(line, sizeof line, "%s%%x%u: %s[", index ? ", " : "", index, dtype);
+    strcat(w->inputs, line);
+    /* input axis i holds site axis axes[i] */
+    for (uint32_t i = 0; i < w->rank; i++) {
+        stretched[i] = index && below(12) == 0;
+        more[i] = index && !stretched[i] && below(8) == 0 ? 1 + below(8) : 0;
+        strcat(w->inputs, i ? ", " : "");
+        if (stretched[i])
+            strcat(w->inputs, "1");
+        else
+            dim(w, w->inputs, axes[i], more[i]);
+        sliced = sliced || more[i];
+    }
+    strcat(w->inputs, "]");
+    snprintf(from, sizeof from, "%%x%u", index);
+    if (sliced) {
+        snprintf(line, sizeof line, "  %%s%u = slice %s, at=[", index, from);
+        strcat(w->body, line);
+        for (uint32_t i = 0; i < w->rank; i++) {
+            snprintf(line, sizeof line, more[i] ? "%s%u:" : "%s:", i ? ", " : "", more[i]);
+            strcat(w->body, line);
+        }
+        strcat(w->body, "]\n");
+        snprintf(from, sizeof from, "%%s%u", index);
+    }
+    if (index && below(5) == 0) {
+        snprintf(line, sizeof line, "  %%f%u = flip %s, axes=[%u]\n", index, from, below(w->rank));
+        strcat(w->body, line);
+        snprintf(from, sizeof from, "%%f%u", index);
+    }
+    if (index) {
+        snprintf(line, sizeof line, "  %%p%u = permute %s, axes=[", index, from);
+        strcat(w->body, line);
+        for (uint32_t i = 0; i < w->rank; i++)
+            for (uint32_t j = 0; j < w->rank; j++)
+                if (axes[j] == i) {
+                    snprintf(line, sizeof line, "%s%u", i ? ", " : "", j);
+                    strcat(w->body, line);
+                }
+        strcat(w->body, "]\n");
+        snprintf(from, sizeof from, "%%p%u", index);
+    }
+    if (strcmp(dtype, w->dtype) != 0) {
+        snprintf(line, sizeof line, "  %%c%u = cast %s, dtype=%s\n", index, from, w->dtype);
+        strcat(w->body, line);
+        snprintf(from, sizeof from, "%%c%u", index);
+    }
+    strcpy(name, from);
+}
+
+static void write_graph(writer *w)
+{
+    static const int64_t sizes[] = {1,  2,  3,  4,  5,  7,  8,  12, 16,  17,  24,
+                                    31, 32, 33, 48, 64, 65, 70, 96, 128, 200, 257};
+    int64_t elements = 1;
+    *w = (writer){.rank = 2 + below(4), .dtype = dtypes[below(7)]};
+    for (uint32_t i = 0; i < w->rank; i++) {
+        do
+            w->extent[i] = sizes[below(LLFI_COUNT(sizes))];
+        while (elements * w->extent[i] > ELEMENTS);
+        elements *= w->extent[i];
+        w->symbol[i] = below(3) == 0;
+    }
+    if (below(40) == 0)
+        w->extent[below(w->rank)] = 0;
+    uint32_t operands = 2 + below(3);
+    char name[24], line[200], sum[24] = "";
+    for (uint32_t i = 0; i < operands; i++) {
+        operand(w, i, name);
+        bool first = i == 0;
+        if (first) {
+            strcpy(sum, name);
+            continue;
+        }
+        snprintf(line, sizeof line, "  %%r%u = %s %s, %s\n", i, strcmp(w->dtype, "bool") ? "add" : "ne", sum,
+                 name);
+        strcat(w->body, line);
+        snprintf(sum, sizeof sum, "%%r%u", i);
+    }
+    snprintf(w->text, sizeof w->text, "graph @t(%s) {\n%s  ret %s%s%s\n}\n", w->inputs, w->body, sum,
+             operands > 2 && below(3) == 0 ? ", %r1" : "", "");
+}
+
+static uint64_t bits_of(llf_dtype t, uint32_t x)
+{
+    float f = (float)x;
+    double d = x;
+    uint32_t u;
+    uint64_t v;
+    memcpy(&u, &f, 4);
+    memcpy(&v, &d, 8);
+    switch (t) {
+    case LLF_F32: return u;
+    case LLF_F64: return v;
+    case LLF_BF16: return u >> 16;
+    case LLF_F16: return llfi_f16_from_f64(d);
+    case LLF_BOOL: return x & 1;
+    default: return x;
+    }
+}
+
+static uint32_t tiled;
+
+static void run_text(const writer *w, uint64_t number)
+{
+    llf_context *cx = llf_context_create(NULL);
+    llf_graph *g;
+    llfi_arena arena;
+    llfi_plan plan;
+    llfi_passes_state state = {0};
+    llfi_target host, gpu;
+    llfi_arena_init(&arena, &llfi_malloc_allocator);
+    if (llf_graph_parse(cx, w->text, strlen(w->text), "t", &g) != LLF_OK)
+        fail_msg("%s\n%s", llf_last_error(cx)->message, w->text);
+    llfi_plan_init(&plan, &cx->mem);
+    llfi_fuse_options_default(&state.fuse);
+    if (llfi_passes_run(cx, g, NULL, 0, &state, &plan) != LLF_OK)
+        fail_msg("%s\n%s", llf_last_error(cx)->message, w->text);
+    assert_int_equal(llfi_target_make(cx, "host", &host), LLF_OK);
+    const llfi_backend backend = {.name = "host",
+                                  .lowering = llfi_backend_host.lowering,
+                                  .skeletons = emulate_skeletons,
+                                  .begin = emulate_begin,
+                                  .compile = llfi_backend_host.compile};
+    gpu = host;
+    gpu.backend = &backend;
+
+    int64_t symbol[8];
+    for (uint32_t i = 0; i < llfi_dims_symbols(g->dims); i++)
+        symbol[i] = w->extent[llfi_dims_symbol_name(g->dims, i)[1] - '0'];
+    uint32_t nodes = (uint32_t)g->nodes.count;
+    emulate_buffer *buffer = llfi_arena_alloc(&arena, (nodes + 1) * sizeof *buffer);
+    void **data = llfi_arena_alloc(&arena, (nodes + 1) * sizeof *data);
+    const void **in = llfi_arena_alloc(&arena, (nodes + 1) * sizeof *in);
+    void **value = llfi_arena_alloc(&arena, (nodes + 1) * sizeof *value);
+    for (uint32_t i = 0; i < nodes; i++) {
+        int64_t bytes;
+        llf_dtype t = llfi_dtype_of(g, i);
+        assert_int_equal(llfi_type_size(g, llfi_type_of(g, i), symbol, llfi_dtypes[t].bytes, &bytes), LLF_OK);
+        buffer[i] = emulate_alloc((size_t)bytes, below(4) ? 16 : llfi_dtypes[t].bytes);
+        data[i] = buffer[i].data;
+    }
+    for (uint32_t i = 0; i < g->inputs.count; i++) {
+        llf_id id = g->inputs.at[i];
+        llf_dtype t = llfi_dtype_of(g, id);
+        in[i] = data[id];
+        for (size_t k = 0; k < buffer[id].bytes / llfi_dtypes[t].bytes; k++)
+            llfi_bits_store(t, (char *)data[id] + k * llfi_dtypes[t].bytes, bits_of(t, below(32)));
+    }
+    assert_int_equal(llfi_interp(g, symbol, in, &arena, value), LLF_OK);
+    for (uint32_t k = 0; k < plan.kernels; k++) {
+        llfi_schedule s;
+        if (llfi_schedule_make(cx, g, &plan, k, &gpu, &arena, &s) != LLF_OK)
+            fail_msg("%s\n%s", llf_last_error(cx)->message, w->text);
+        tiled += s.skeleton == &llfi_skeleton_tiled_nvptx;
+        emulate_kernel(cx, g, &plan.kernel[k], &s, &gpu, &arena, symbol, data);
+        for (uint32_t i = 0; i < plan.kernel[k].stores; i++) {
+            llf_id id = plan.kernel[k].store[i];
+            emulate_untouched(&buffer[id]);
+            const unsigned char *got = data[id], *want = value[id];
+            for (size_t b = 0; b < buffer[id].bytes; b++)
+                if (got[b] != want[b])
+                    fail_msg("graph %" PRIu64 ", node %u, byte %zu: %02x, not %02x (%s, tile %u x %u, axis "
+                                              "%u, width %u, threads %u)\n%s",
+                             number, id, b, got[b], want[b], s.skeleton->name, s.tile.x, s.tile.y,
+                             s.tile.axis, s.width, s.threads, w->text);
+        }
+    }
+    for (uint32_t i = 0; i < nodes; i++) {
+        emulate_untouched(&buffer[i]);
+        emulate_free(&buffer[i]);
+    }
+    llfi_plan_destroy(&plan);
+    llfi_arena_destroy(&arena);
+    llf_graph_destroy(g);
+    llf_context_destroy(cx);
+}
+
+static void random_views_are_what_the_interpreter_says(void **state)
+{
+    (void)state;
+    static writer w;
+    const char *only = getenv("LLFUSE_TILED_ONLY");
+    for (uint64_t i = only ? strtoull(only, NULL, 10) : 0; i < COUNT; i++) {
+        seed = i * 0x9e3779b97f4a7c15u + 12345;
+        write_graph(&w);
+        run_text(&w, i);
+        if (only)
+            break;
+    }
+    print_message("%u tiled kernels, %u by vectors\n", tiled, emulate.by_vectors);
+    if (!only)
+        assert_true(tiled > COUNT / 4 && emulate.by_vectors > COUNT / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_views_are_what_the_interpreter_says)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
