@@ -10,6 +10,7 @@
 #include "interp/interp.h"
 #include "ir/float.h"
 #include "passes/pass.h"
+#include "random_stride.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@
 typedef struct {
     size_t bytes, offset; /* data stand at ZONE + offset */
     void *host, *device;  /* whole, zones included */
+    rg_layout layout;     /* of an input with strides */
+    bool strided;
+    void *dense; /* inputs: their elements, row-major */
 } buffer;
 
 typedef struct {
@@ -61,17 +65,23 @@ static char *data_of(const buffer *b)
 static void buffer_free(check *c, buffer *b)
 {
     free(b->host);
+    free(b->dense);
     if (b->device)
         c->options->memory->release(b->device);
     *b = (buffer){0};
 }
 
-/* Poisoned memory for one tensor; some stand at addresses that no vector access takes. */
-static bool buffer_make(check *c, const llf_graph *g, llf_id id, buffer *b)
+/* Poisoned memory for one tensor; some stand at addresses that no vector access takes. `strides`: percent. */
+static bool buffer_make(check *c, const llf_graph *g, llf_id id, uint32_t strides, buffer *b)
 {
     int64_t shape[LLF_MAX_RANK];
     size_t size = llf_dtype_size(llfi_dtype_of(g, id));
     *b = (buffer){.bytes = (size_t)rg_elements(g, id, &c->binding, shape) * size};
+    b->strided = strides && rg_chance(&c->random, strides);
+    if (b->strided) {
+        rg_layout_make(&c->random, llfi_type_of(g, id).rank, shape, &b->layout);
+        b->bytes = (size_t)b->layout.count * size;
+    }
     if (rg_chance(&c->random, 20))
         b->offset = size * (1 + rg_below(&c->random, 7));
     b->host = malloc(whole(b));
@@ -107,6 +117,11 @@ static llf_tensor tensor_of(const check *c, const llf_graph *g, llf_id id, const
     llfi_type type = llfi_type_of(g, id);
     llf_tensor t = {.dtype = type.dtype, .rank = type.rank, .data = (char *)b->device + ZONE + b->offset};
     rg_elements(g, id, &c->binding, t.shape);
+    if (b->strided) {
+        t.strided = true;
+        memcpy(t.strides, b->layout.stride, sizeof t.strides);
+        t.data = (char *)t.data + (size_t)b->layout.first * llf_dtype_size(t.dtype);
+    }
     return t;
 }
 
@@ -178,7 +193,7 @@ static bool run(check *c, const llf_graph *g, const char *heuristic, buffer *out
     int threads = 1 + (int)rg_below(&c->random, 3);
     bool nvptx = c->options->memory == &device_memory_nvptx;
     for (uint32_t i = 0; i < g->outputs.count; i++)
-        if (!buffer_make(c, g, g->outputs.at[i], &out[i]) || !buffer_write(c, &out[i]))
+        if (!buffer_make(c, g, g->outputs.at[i], 0, &out[i]) || !buffer_write(c, &out[i]))
             return false;
     bool ok =
         call(c, llf_compile(c->cx, g, &options, &program), llf_last_error(c->cx), "llf_compile", heuristic) &&
@@ -328,18 +343,34 @@ static bool check_outputs(check *c, const char *heuristic)
 
 /* ---- one graph */
 
+/* Between the elements of an input with strides stays poison; where it overlaps, its elements are what the
+ * memory holds in the end. */
+static bool make_input(check *c, llf_id id, buffer *b)
+{
+    bool scalar = llfi_node_at(c->user, id)->scalar;
+    if (!buffer_make(c, c->user, id, scalar ? 0 : c->options->strides, b))
+        return false;
+    int64_t shape[LLF_MAX_RANK], count = rg_elements(c->user, id, &c->binding, shape);
+    llfi_type type = llfi_type_of(c->user, id);
+    size_t size = llf_dtype_size(type.dtype);
+    b->dense = malloc((size_t)count * size + 1);
+    if (!b->dense)
+        return fail(c, "out of memory for the test's own buffers");
+    rg_fill(&c->random, type.dtype, count, b->dense);
+    if (b->strided) {
+        rg_layout_scatter(&b->layout, type.rank, shape, size, b->dense, data_of(b));
+        rg_layout_gather(&b->layout, type.rank, shape, size, data_of(b), b->dense);
+    } else {
+        memcpy(data_of(b), b->dense, (size_t)count * size);
+    }
+    return buffer_write(c, b);
+}
+
 static bool make_inputs(check *c)
 {
-    for (uint32_t i = 0; i < c->user->inputs.count; i++) {
-        llf_id id = c->user->inputs.at[i];
-        if (!buffer_make(c, c->user, id, &c->input[i]))
+    for (uint32_t i = 0; i < c->user->inputs.count; i++)
+        if (!make_input(c, c->user->inputs.at[i], &c->input[i]))
             return false;
-        llf_dtype dtype = llfi_dtype_of(c->user, id);
-        rg_fill(&c->random, dtype, (int64_t)(c->input[i].bytes / llf_dtype_size(dtype)),
-                data_of(&c->input[i]));
-        if (!buffer_write(c, &c->input[i]))
-            return false;
-    }
     return true;
 }
 
@@ -367,10 +398,8 @@ static bool make_flat(check *c)
         llfi_bits_store(llfi_dtype_of(c->flat, id), c->value[id], node->attr);
     }
     for (uint32_t i = 0; i < c->flat->inputs.count; i++) {
-        void *copy = malloc(c->input[i].bytes + 1);
-        if (!(c->value[c->flat->inputs.at[i]] = copy))
-            return fail(c, "out of memory for the test's own values");
-        memcpy(copy, data_of(&c->input[i]), c->input[i].bytes);
+        c->value[c->flat->inputs.at[i]] = c->input[i].dense;
+        c->input[i].dense = NULL;
     }
     return true;
 }
@@ -389,8 +418,14 @@ static void show_graphs(check *c)
         for (uint32_t k = 0; k < llfi_dims_symbols(c->user->dims); k++)
             llfi_str_printf(c->report, "; %s = %" PRId64 "\n", llfi_dims_symbol_name(c->user->dims, k),
                             c->binding.symbol[k]);
-    llfi_str_printf(c->report, "replay: random_pointwise --target %s --views %u --only %" PRIu64 "\n",
-                    c->options->target, c->options->views, c->seed);
+    for (uint32_t i = 0; c->user && i < c->user->inputs.count; i++)
+        for (uint32_t a = 0; c->input[i].strided && a < LLF_MAX_RANK; a++)
+            if (c->input[i].layout.stride[a])
+                llfi_str_printf(c->report, "; input %u, axis %u: stride %" PRId64 "\n", i, a,
+                                c->input[i].layout.stride[a]);
+    llfi_str_printf(c->report,
+                    "replay: random_pointwise --target %s --views %u --strides %u --only %" PRIu64 "\n",
+                    c->options->target, c->options->views, c->options->strides, c->seed);
 }
 
 bool check_graph(llf_context *cx, const check_options *options, uint64_t seed, llfi_str *report)

@@ -11,7 +11,8 @@ typedef struct {
     /* Of 100 graphs, how many run one kernel per primitive; the others store every value from fused kernels.
      */
     uint32_t primitive;
-    uint32_t views; /* rg_limits.views */
+    uint32_t views;   /* rg_limits.views */
+    uint32_t strides; /* of 100 inputs, how many do not lie row-major */
 } check_options;
 
 /* False: something is wrong, and `report` says what, with everything needed to see it again. */
