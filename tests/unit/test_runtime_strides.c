@@ -298,6 +298,36 @@ static void views_of_strided_inputs(void **state)
     test_close(&r);
 }
 
+/* Offsets beyond 2^31 and 2^32 of a kernel whose own offsets are tiny; nothing between is there at all. */
+static void offsets_have_64_bits(void **state)
+{
+    (void)state;
+    test_road r = open_text("graph @far(%x: f32[3, 5]) {\n  %0 = neg %x\n  ret %0\n}\n");
+    const int64_t stride[] = {((int64_t)1 << 30) + 1024, -((int64_t)1 << 30) - 1024,
+                              ((int64_t)1 << 32) + 1024};
+    for (size_t k = 0; k < LLFI_COUNT(stride); k++) {
+        int64_t s = stride[k], low = s < 0 ? 2 * s : 0;
+        size_t bytes = (size_t)(s < 0 ? -2 * s : 2 * s) * sizeof(float) + 4096;
+        char *map = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        assert_true(map != MAP_FAILED);
+        float *x = (float *)(void *)map - low, y[15];
+        for (int64_t i = 0; i < 3; i++) {
+            assert_int_equal(mprotect(x + i * s, 4096, PROT_READ | PROT_WRITE), 0);
+            for (int64_t j = 0; j < 5; j++)
+                x[i * s + j] = (float)(i * 5 + j);
+        }
+        llf_tensor t = {
+            .data = x, .dtype = LLF_F32, .rank = 2, .strided = true, .shape = {3, 5}, .strides = {s, 1}};
+        bind_to(&r, 0, t);
+        bind_to(&r, 1, (llf_tensor){.data = y, .dtype = LLF_F32, .rank = 2, .shape = {3, 5}});
+        go(&r);
+        for (int i = 0; i < 15; i++)
+            assert_true(y[i] == -(float)i);
+        munmap(map, bytes);
+    }
+    test_close(&r);
+}
+
 /* All sizes of elements, moved by a returned input. */
 static void every_dtype_is_moved(void **state)
 {
@@ -649,6 +679,7 @@ int main(void)
         cmocka_unit_test(one_program_serves_all_sizes),
         cmocka_unit_test(two_variants_at_most),
         cmocka_unit_test(views_of_strided_inputs),
+        cmocka_unit_test(offsets_have_64_bits),
         cmocka_unit_test(every_dtype_is_moved),
         cmocka_unit_test(what_cannot_be),
         cmocka_unit_test(overlap_is_signed),
