@@ -13,7 +13,8 @@
 #define BENCH_NAME 64u
 #define BENCH_SETS 64u
 #define BENCH_PATTERNS 64u
-#define BENCH_TENSORS 64u /* most inputs and outputs of a case's graph, together */
+#define BENCH_TENSORS 1024u /* most inputs and outputs of a case's graph, together */
+#define BENCH_DATAS 64u     /* most inputs or patterns that its directives describe */
 
 typedef struct {
     char name[BENCH_NAME];
@@ -62,7 +63,7 @@ typedef enum {
     BENCH_VALUE
 } bench_dist;
 typedef struct {
-    char input[BENCH_NAME];
+    char input[BENCH_NAME]; /* name or pattern */
     bench_dist dist;
     double value;           /* BENCH_VALUE */
     char bound[BENCH_NAME]; /* BENCH_BELOW: a symbol or a number */
@@ -76,7 +77,7 @@ typedef struct {
     size_t bytes;
     bench_setting set[16], host[16]; /* `; set`, and `; set.host`: instead, on the CPU target */
     uint32_t sets, hosts;
-    bench_data data[BENCH_TENSORS];
+    bench_data data[BENCH_DATAS];
     uint32_t datas;
     bool expect_kernels, expect_transfers;
     uint32_t kernels[2], transfers[2]; /* unfused, fused */
@@ -91,6 +92,10 @@ llf_status bench_cases_load(llfi_diag *, const bench_options *, bench_cases *);
 llf_status bench_case_read(llfi_diag *, bench_case *);
 /* Do its directives name symbols and inputs that the graph has, and numbers that these can hold? */
 llf_status bench_case_fits(llfi_diag *, const bench_case *, const llf_graph *);
+/* The first description that an input's name matches; NULL: none. */
+const bench_data *bench_data_find(const bench_case *, const char *input);
+/* Host value of a scalar input. */
+double bench_scalar_value(const bench_case *, const char *name);
 /* The bound of `below:` for these values of the graph's symbols. */
 void bench_data_resolve(bench_data *, const llf_graph *, const int64_t *symbol);
 void bench_cases_free(bench_cases *);
@@ -118,8 +123,13 @@ typedef struct {
     int64_t numel;
     void *block;
     size_t elements; /* in the block: numel or BENCH_PERIOD, the smaller */
+    size_t phase;    /* where in the block the tensor begins */
+    bool shared;     /* the block is another tensor's */
 } bench_tensor;
 bool bench_tensor_make(bench_tensor *, llf_dtype, int64_t numel, const bench_data *, uint64_t seed);
+/* A tensor with the contents of `like`, which must outlive it, from another place on: for graphs with
+ * hundreds of inputs, where drawing all of them takes longer than measuring. */
+bench_tensor bench_tensor_like(const bench_tensor *like, uint32_t index);
 void bench_tensor_free(bench_tensor *);
 uint64_t bench_tensor_bits(const bench_tensor *, int64_t at);
 uint64_t bench_random(uint64_t seed, uint64_t counter); /* splitmix64 */
@@ -256,8 +266,6 @@ llf_status bench_session_bind(bench_run *, llf_execution *, const llf_graph *g, 
 void bench_session_close(bench_session *);
 /* Shape and element count of a node for given symbol values, by the graph's own symbol order. */
 bool bench_shape(const llf_graph *, llf_id, const int64_t *symbol, llf_tensor *, int64_t *numel);
-/* Host value of a scalar input. */
-double bench_scalar_value(const bench_case *, const char *name);
 
 /* ---- check.c, check_nodes.c: the truth of the outputs; max_err in ulp against the interpreter. See there
  * what holds and why. */

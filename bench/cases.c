@@ -3,6 +3,7 @@
  *
  *   ; set N=67108864 M=8      extents of symbols           ; set.host N=1048576  the same on the CPU target
  *   ; data x=normal lr=0.001  contents of inputs: normal abs_normal uniform specials zeros, or one number;
+ *   ; data v*=abs_normal      all inputs with such names (the first description that matches holds)
  *   ; data idx=below:V        integers from 0 to V - 1, all as likely: V a symbol or a number
  *   ; expect kernels 2 -> 1   unfused -> fused, checked    ; expect transfers 5 -> 3
  *
@@ -97,8 +98,8 @@ static llf_status read_data(llfi_diag *d, llfi_place at, cursor c, bench_case *k
     size_t bytes;
     while (next_word(&c, &word, &bytes)) {
         const char *eq = memchr(word, '=', bytes);
-        if (k->datas == BENCH_TENSORS)
-            return llfi_fail_at(d, LLF_E_LIMIT, at, NULL, "more than %u inputs described", BENCH_TENSORS);
+        if (k->datas == BENCH_DATAS)
+            return llfi_fail_at(d, LLF_E_LIMIT, at, NULL, "more than %u inputs described", BENCH_DATAS);
         bench_data *x = &k->data[k->datas];
         if (!eq || eq == word || (size_t)(eq - word) >= BENCH_NAME ||
             !dist_find(eq + 1, bytes - (size_t)(eq + 1 - word), x))
@@ -228,31 +229,56 @@ static bool holds(llf_dtype t, double x)
     return x >= -bound && x < bound && x == (double)(int64_t)x;
 }
 
+const bench_data *bench_data_find(const bench_case *k, const char *input)
+{
+    for (uint32_t i = 0; i < k->datas; i++)
+        if (!fnmatch(k->data[i].input, input, 0))
+            return &k->data[i];
+    return NULL;
+}
+
+double bench_scalar_value(const bench_case *k, const char *name)
+{
+    const bench_data *x = bench_data_find(k, name);
+    return x && x->dist == BENCH_VALUE ? x->value : 1.0;
+}
+
+/* Can an input hold what the directive says of it? */
+static llf_status data_fits(llfi_diag *d, const bench_case *k, const bench_data *x, const llf_graph *g,
+                            llf_id id)
+{
+    llfi_place at = {k->file, x->line, 1};
+    const char *name = llfi_name(g, llfi_node_at(g, id)->name);
+    llf_dtype t = llfi_dtype_of(g, id);
+    int64_t bound;
+    if (x->dist == BENCH_BELOW && llfi_dtypes[t].kind != LLFI_KIND_INT)
+        return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s is %s: below: draws integers", name,
+                            llf_dtype_name(t));
+    if (x->dist == BENCH_BELOW && !bound_of(x, g, NULL, &bound))
+        return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s: '%s' is neither a number nor a symbol", name,
+                            x->bound);
+    if (x->dist == BENCH_VALUE && !holds(t, x->value))
+        return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s is %s, which %g does not fit", name,
+                            llf_dtype_name(t), x->value);
+    return LLF_OK;
+}
+
 llf_status bench_case_fits(llfi_diag *d, const bench_case *k, const llf_graph *g)
 {
+    bool used[BENCH_DATAS] = {false};
     LLF_TRY(symbols_fit(d, k, g, k->set, k->sets));
     LLF_TRY(symbols_fit(d, k, g, k->host, k->hosts));
-    for (uint32_t i = 0; i < k->datas; i++) {
-        const bench_data *x = &k->data[i];
-        llfi_place at = {k->file, x->line, 1};
-        llf_id id = LLF_NONE;
-        for (size_t n = 0; n < g->inputs.count; n++)
-            if (!strcmp(llfi_name(g, llfi_node_at(g, g->inputs.at[n])->name), x->input))
-                id = g->inputs.at[n];
-        if (id == LLF_NONE)
-            return llfi_fail_at(d, LLF_E_ARG, at, NULL, "the graph has no input %%%s", x->input);
-        llf_dtype t = llfi_dtype_of(g, id);
-        int64_t bound;
-        if (x->dist == BENCH_BELOW && llfi_dtypes[t].kind != LLFI_KIND_INT)
-            return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s is %s: below: draws integers", x->input,
-                                llf_dtype_name(t));
-        if (x->dist == BENCH_BELOW && !bound_of(x, g, NULL, &bound))
-            return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s: '%s' is neither a number nor a symbol",
-                                x->input, x->bound);
-        if (x->dist == BENCH_VALUE && !holds(t, x->value))
-            return llfi_fail_at(d, LLF_E_ARG, at, NULL, "input %%%s is %s, which %g does not fit", x->input,
-                                llf_dtype_name(t), x->value);
+    for (size_t i = 0; i < g->inputs.count; i++) {
+        const bench_data *x = bench_data_find(k, llfi_name(g, llfi_node_at(g, g->inputs.at[i])->name));
+        if (!x)
+            continue;
+        used[x - k->data] = true;
+        LLF_TRY(data_fits(d, k, x, g, g->inputs.at[i]));
     }
+    for (uint32_t i = 0; i < k->datas; i++)
+        if (!used[i])
+            return llfi_fail_at(d, LLF_E_ARG, (llfi_place){k->file, k->data[i].line, 1}, NULL,
+                                "the graph has no input %%%s", k->data[i].input);
     return LLF_OK;
 }
 

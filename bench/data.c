@@ -100,9 +100,18 @@ bool bench_tensor_make(bench_tensor *t, llf_dtype dtype, int64_t numel, const be
     return true;
 }
 
+bench_tensor bench_tensor_like(const bench_tensor *like, uint32_t index)
+{
+    bench_tensor t = *like;
+    t.shared = true;
+    t.phase = t.elements ? (size_t)index * 7919u % t.elements : 0;
+    return t;
+}
+
 void bench_tensor_free(bench_tensor *t)
 {
-    llfi_free(&llfi_malloc_allocator, t->block, t->elements * llfi_dtypes[t->dtype].bytes + 1);
+    if (!t->shared)
+        llfi_free(&llfi_malloc_allocator, t->block, t->elements * llfi_dtypes[t->dtype].bytes + 1);
     t->block = NULL;
 }
 
@@ -110,6 +119,6 @@ uint64_t bench_tensor_bits(const bench_tensor *t, int64_t at)
 {
     if (!t->elements)
         return 0;
-    size_t i = (size_t)at % t->elements;
+    size_t i = ((size_t)at + t->phase) % t->elements;
     return llfi_bits_load(t->dtype, (const char *)t->block + i * llfi_dtypes[t->dtype].bytes);
 }

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PROGRAMS 9u /* the baseline and eight heuristics */
+#define OWN_BLOCKS 8u /* inputs that draw their contents for themselves; later ones share */
+#define PROGRAMS 9u   /* the baseline and eight heuristics */
 #define MAX_SAMPLES 500u
 #define BUDGET_MS 400.0 /* measured time a program after which min_samples is enough */
 #define TINY 8          /* elements where only the cost of issuing is left */
@@ -26,6 +27,7 @@ typedef struct {
     llf_graph *g;
     int64_t symbol[BENCH_SETS];
     bench_tensor input[BENCH_TENSORS];
+    const bench_data *data[BENCH_TENSORS]; /* what the directives say of inputs; NULL: nothing */
     uint64_t scalar[BENCH_TENSORS];
     size_t bytes[BENCH_TENSORS];    /* of each binding */
     void *buffer[2][BENCH_TENSORS]; /* bindings of the baseline and of the others: outputs differ */
@@ -41,21 +43,31 @@ typedef struct {
 
 /* ---- buffers */
 
-static const bench_data *data_of(const bench_case *k, const char *name)
-{
-    static const bench_data normal = {.dist = BENCH_NORMAL};
-    for (uint32_t i = 0; i < k->datas; i++)
-        if (!strcmp(k->data[i].input, name))
-            return &k->data[i];
-    return &normal;
-}
-
 static llf_status upload_block(bench_device *d, void *to, const bench_tensor *t)
 {
     size_t size = llfi_dtypes[t->dtype].bytes, total = (size_t)t->numel * size, block = t->elements * size;
-    for (size_t at = 0; at < total; at += block)
-        LLF_TRY(d->ops->upload(d, (char *)to + at, t->block, total - at < block ? total - at : block));
+    size_t from = t->phase * size;
+    for (size_t at = 0; at < total; from = 0) {
+        size_t piece = block - from < total - at ? block - from : total - at;
+        LLF_TRY(d->ops->upload(d, (char *)to + at, (const char *)t->block + from, piece));
+        at += piece;
+    }
     return LLF_OK;
+}
+
+/* Draws the contents of input i, or takes those of one before that asks for the same. */
+static bool draw(job *j, uint32_t i, llf_dtype t, int64_t numel, const bench_data *data)
+{
+    const llf_id *id = j->g->inputs.at;
+    for (uint32_t k = 0; i >= OWN_BLOCKS && k < i; k++) {
+        const bench_tensor *x = &j->input[k];
+        if (j->data[k] == j->data[i] && x->dtype == t && x->numel == numel && !x->shared &&
+            llfi_node_at(j->g, id[k])->scalar == llfi_node_at(j->g, id[i])->scalar) {
+            j->input[i] = bench_tensor_like(&j->input[k], i);
+            return true;
+        }
+    }
+    return bench_tensor_make(&j->input[i], t, numel, data, j->r->opt->seed * 1000 + i);
 }
 
 static llf_status make_input(job *j, uint32_t i)
@@ -64,14 +76,16 @@ static llf_status make_input(job *j, uint32_t i)
     llf_id id = j->g->inputs.at[i];
     const llfi_node *n = llfi_node_at(j->g, id);
     const char *name = llfi_name(j->g, n->name);
-    bench_data constant = {.dist = BENCH_VALUE, .value = bench_scalar_value(j->k, name)};
-    bench_data data = n->scalar ? constant : *data_of(j->k, name);
+    bench_data normal = {.dist = BENCH_NORMAL},
+               constant = {.dist = BENCH_VALUE, .value = bench_scalar_value(j->k, name)};
+    j->data[i] = bench_data_find(j->k, name);
+    bench_data data = n->scalar ? constant : j->data[i] ? *j->data[i] : normal;
     llf_tensor t;
     int64_t numel;
     if (!bench_shape(j->g, id, j->symbol, &t, &numel))
         return llfi_fail(d->diag, LLF_E_LIMIT, "the size of input %%%s overflows", name);
     bench_data_resolve(&data, j->g, j->symbol);
-    if (!bench_tensor_make(&j->input[i], t.dtype, numel, &data, j->r->opt->seed * 1000 + i))
+    if (!draw(j, i, t.dtype, numel, &data))
         return llfi_nomem(d->diag);
     j->bytes[i] = (size_t)numel * llfi_dtypes[t.dtype].bytes;
     if (n->scalar) {

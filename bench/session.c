@@ -54,14 +54,6 @@ bool bench_shape(const llf_graph *g, llf_id id, const int64_t *symbol, llf_tenso
            llfi_type_size(g, type, symbol, llfi_dtypes[type.dtype].bytes, &bytes) == LLF_OK;
 }
 
-double bench_scalar_value(const bench_case *k, const char *name)
-{
-    for (uint32_t i = 0; i < k->datas; i++)
-        if (k->data[i].dist == BENCH_VALUE && !strcmp(k->data[i].input, name))
-            return k->data[i].value;
-    return 1.0;
-}
-
 llf_status bench_session_bind(bench_run *r, llf_execution *e, const llf_graph *g, const int64_t *symbol,
                               void *const *buffer)
 {

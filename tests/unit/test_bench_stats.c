@@ -81,6 +81,25 @@ static void indices_stay_below_their_bound(void **state)
     bench_tensor_free(&t);
 }
 
+/* A tensor that shares another's block has its elements, from a place of its own on. */
+static void shared_contents_are_shifted(void **state)
+{
+    (void)state;
+    bench_data d = {.dist = BENCH_NORMAL};
+    bench_tensor a, b, none;
+    assert_true(bench_tensor_make(&a, LLF_F32, 10000, &d, 5));
+    b = bench_tensor_like(&a, 1);
+    for (int64_t i = 0; i < 10000; i++)
+        assert_int_equal(bench_tensor_bits(&b, i), bench_tensor_bits(&a, (i + 7919) % 10000));
+    bench_tensor_free(&b);
+    bench_tensor_free(&a);
+    assert_true(bench_tensor_make(&a, LLF_F32, 0, &d, 5));
+    none = bench_tensor_like(&a, 1);
+    assert_int_equal(bench_tensor_bits(&none, 0), 0);
+    bench_tensor_free(&none);
+    bench_tensor_free(&a);
+}
+
 static void specials_are_there(void **state)
 {
     (void)state;
@@ -122,6 +141,7 @@ int main(void)
         cmocka_unit_test(normal_data_are_normal),
         cmocka_unit_test(data_repeat_after_the_period_and_follow_the_seed),
         cmocka_unit_test(indices_stay_below_their_bound),
+        cmocka_unit_test(shared_contents_are_shifted),
         cmocka_unit_test(specials_are_there),
         cmocka_unit_test(a_number_fills_and_absolute_values_are_not_negative),
     };
