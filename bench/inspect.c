@@ -30,16 +30,6 @@ static llf_status explain_one(bench_run *r, const bench_case *k, const char *heu
     return status;
 }
 
-static llf_status emit_plan(bench_run *r, const llf_program *p, llfi_str *out)
-{
-    char *text;
-    size_t bytes;
-    LLF_TRY(llf_plan_export(r->cx, p, &text, &bytes));
-    llfi_str_add(out, text, bytes);
-    llf_text_free(r->cx, text, bytes);
-    return LLF_OK;
-}
-
 static llf_status emit_one(bench_run *r, const bench_case *k, const char *heuristic, llfi_str *out)
 {
     llf_graph *g = NULL;
@@ -47,7 +37,7 @@ static llf_status emit_one(bench_run *r, const bench_case *k, const char *heuris
     const char *stage = r->opt->emit;
     llf_status status = compile(r, k, heuristic, &g, &p);
     if (status == LLF_OK && !strcmp(stage, "plan"))
-        status = emit_plan(r, p, out);
+        status = llfi_plan_print(p->graph, &p->plan, out);
     else if (status == LLF_OK && !strcmp(stage, "ptx") && p->target.backend != &llfi_backend_nvptx)
         status = llfi_fail(&r->cx->diag, LLF_E_ARG, "--emit ptx needs --target nvptx; %s has --emit asm",
                            p->target.name);

@@ -235,6 +235,12 @@ LLF_API llf_id llf_flip(llf_graph *, llf_id x, uint32_t count, const int64_t *ax
 LLF_API llf_id llf_expand_dims(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
 LLF_API llf_id llf_squeeze(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
 
+/* What is wanted of fusion at one node, whatever the heuristic says. APART: the op shares its kernel with
+ * nothing that another op made, and nothing recomputes it. FUSE: it joins the kernels of the values it reads
+ * wherever that is legal. APART is the stronger. Text: `!apart`, `!fuse`. E_ARG: no node that computes. */
+typedef enum { LLF_HINT_NONE, LLF_HINT_FUSE, LLF_HINT_APART } llf_hint_kind;
+LLF_API llf_status llf_hint(llf_graph *, llf_id, llf_hint_kind);
+
 /* Appends a result; index 0 is the first. The same value may be returned twice: two buffers. Returns the
  * first failure of the graph, if there was one. */
 LLF_API llf_status llf_output(llf_graph *, llf_id);
@@ -329,8 +335,18 @@ typedef struct {
 /* Fills as much of the struct as `size` says. */
 LLF_API llf_status llf_execution_stats(const llf_execution *, llf_stats *);
 
-/* The plan as text: the optimised graph with !k labels. Free with llf_text_free. */
+/* The plan as text (docs/plans.md): the optimised graph with !k labels, below a line that says for which
+ * graph it is. Free with llf_text_free. */
 LLF_API llf_status llf_plan_export(llf_context *, const llf_program *, char **text, size_t *bytes);
+
+/* As llf_compile, with the plan of a text instead of a search: heuristics and hints are not asked. Of
+ * `options`, `set` counts for the limits that the plan is held to. The text need not be as it was exported:
+ * any legal assignment of nodes to kernels is taken. `graph`: the graph that was compiled when it was
+ * exported, or one that comes to the same after simplification; NULL: the text's own graph, which is compiled
+ * as it stands. `file` names the text in diagnostics (NULL: "<plan>"). E_PLAN: it is no plan, for another
+ * graph, or illegal, with the place in the text and the reason; else as llf_compile. */
+LLF_API llf_status llf_plan_import(llf_context *, const llf_graph *, const llf_options *, const char *text,
+                                   size_t bytes, const char *file, llf_program **);
 
 #ifdef __cplusplus
 }

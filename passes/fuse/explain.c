@@ -54,6 +54,7 @@ static llf_status prepare(explain *x)
     x->view.output = llfi_arena_alloc(x->arena, n);
     x->view.users = llfi_arena_alloc(x->arena, n * sizeof *x->view.users);
     x->view.source = llfi_sources_make(x->g, x->arena);
+    x->view.hint = llfi_hints_make(x->g, x->arena);
     x->view.spread = llfi_arena_alloc(x->arena, n * sizeof *x->view.spread);
     x->store = llfi_arena_alloc(x->arena, n * sizeof *x->store);
     x->first = llfi_arena_alloc(x->arena, n * sizeof *x->first);
@@ -61,8 +62,8 @@ static llf_status prepare(explain *x)
     x->met = llfi_arena_alloc(x->arena, k * sizeof *x->met);
     x->read = llfi_arena_alloc(x->arena, k * sizeof *x->read);
     x->reads = llfi_arena_alloc(x->arena, k * sizeof *x->reads);
-    if (!x->view.role || !x->view.output || !x->view.users || !x->view.source || !x->view.spread ||
-        !x->store || !x->first || !x->mark || !x->met || !x->read || !x->reads)
+    if (!x->view.role || !x->view.output || !x->view.users || !x->view.source || !x->view.hint ||
+        !x->view.spread || !x->store || !x->first || !x->mark || !x->met || !x->read || !x->reads)
         return LLF_E_NOMEM;
     for (size_t i = 0; i < x->g->outputs.count; i++)
         x->view.output[x->g->outputs.at[i]] = true;
@@ -151,8 +152,9 @@ static bool reads_moved(const explain *x, uint32_t a, uint32_t b)
 /* `a` and `b` are the nodes through which the kernels meet. */
 static llfi_fuse_why why_apart(explain *x, uint32_t ka, uint32_t kb, llf_id a, llf_id b)
 {
-    if (x->o->heuristic->score(&x->view, a, b) < 0)
-        return LLFI_WHY_HEURISTIC;
+    bool hinted;
+    if (llfi_hint_score(&x->view, a, b, &hinted) < 0)
+        return hinted ? LLFI_WHY_HINT : LLFI_WHY_HEURISTIC;
     if (!llfi_legal_space(x->g, x->p->kernel[ka].store[0], x->p->kernel[kb].store[0]))
         return LLFI_WHY_SPACE;
     if (reads_moved(x, ka, kb) || reads_moved(x, kb, ka))

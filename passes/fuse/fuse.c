@@ -12,6 +12,7 @@ typedef struct {
     llf_id node; /* that the placed node would join */
     uint32_t group;
     int64_t score;
+    bool hinted; /* a hint gave the score */
 } candidate;
 
 typedef struct {
@@ -24,25 +25,20 @@ typedef struct {
     llf_id *reader; /* by node: the last node placed that reads it */
     candidate *at;  /* a producer and a sibling per operand of the node that has most */
     uint32_t count;
-    bool log;
+    const llfi_value_name *names; /* for the log; NULL: off */
 } search;
-
-static int64_t score(const search *s, llf_id a, llf_id b)
-{
-    return s->o->heuristic->score(&s->view, a, b);
-}
 
 /* ---- roles */
 
 /* Is the value not wanted beside some user; is it read at other points by some? */
 static bool *lonely(const search *s, bool *moved)
 {
-    bool *alone = llfi_arena_alloc(s->scratch, s->g->nodes.count + 1);
+    bool *alone = llfi_arena_alloc(s->scratch, s->g->nodes.count + 1), hinted;
     for (llf_id u = 0; alone && moved && u < s->g->nodes.count; u++) {
         const llfi_node *n = llfi_node_at(s->g, u);
         for (uint32_t k = 0; k < n->arity && s->view.role[u] != LLFI_ROLE_DEAD; k++) {
             llf_id p = llfi_fuse_operand(&s->view, u, k);
-            if (s->view.role[p] == LLFI_ROLE_OWN && score(s, p, u) < 0)
+            if (s->view.role[p] == LLFI_ROLE_OWN && llfi_hint_score(&s->view, p, u, &hinted) < 0)
                 alone[p] = true;
             if (llfi_legal_moved(s->g, s->view.source, u, k))
                 moved[p] = true;
@@ -125,13 +121,14 @@ static llf_status look(search *s)
     s->view.users = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->view.users);
     s->view.spread = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->view.spread);
     s->view.source = llfi_sources_make(g, s->scratch);
+    s->view.hint = llfi_hints_make(g, s->scratch);
     uint32_t most = LLFI_INLINE_ARGS;
     for (size_t i = 0; i < n; i++)
         most = g->nodes.at[i].arity > most ? g->nodes.at[i].arity : most;
     s->at = llfi_arena_alloc(s->scratch, 2 * (size_t)most * sizeof *s->at);
     s->reader = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->reader);
     if (!s->view.role || !s->view.output || !s->view.users || !s->view.spread || !s->view.source ||
-        !s->reader || !s->at)
+        !s->view.hint || !s->reader || !s->at)
         return llfi_nomem(&s->cx->diag);
     for (size_t i = 0; i < g->outputs.count; i++)
         s->view.output[g->outputs.at[i]] = true;
@@ -153,17 +150,33 @@ static llf_status look(search *s)
 
 /* ---- search */
 
+static llfi_fuse_why unwanted(const candidate *c)
+{
+    return c->hinted ? LLFI_WHY_HINT : LLFI_WHY_HEURISTIC;
+}
+
+/* One line of JSON; names are letters, digits, '_', '.' and '-', so nothing in them needs a quote. */
 static void decision(const search *s, const candidate *c, llf_id v, llfi_fuse_why why,
                      const llfi_fuse_size *size)
 {
-    if (!s->log)
+    if (!s->names)
         return;
+    llfi_str a, b;
+    llfi_str_init(&a, &s->cx->mem);
+    llfi_str_init(&b, &s->cx->mem);
+    llfi_names_put(s->g, s->names, c->node, &a);
+    llfi_names_put(s->g, s->names, v, &b);
+    bool fused = why == LLFI_WHY_FUSED;
     llfi_log(s->cx, LLFI_LOG_FUSION,
-             "{\"a\":%u,\"b\":%u,\"verdict\":\"%s\",\"reason\":\"%s\",\"score\":%lld,\"saved_bytes\":%lld,"
-             "\"nodes\":%u,\"reads\":%u,\"stores\":%u,\"cost\":%llu}",
-             c->node, v, why == LLFI_WHY_FUSED ? "fuse" : "apart", llfi_why_code(why), (long long)c->score,
+             "{\"a\":\"%s\",\"b\":\"%s\",\"verdict\":\"%s\",\"reason\":\"%s\",\"score\":%lld,"
+             "\"saved_bytes\":%lld,\"nodes\":%u,\"reads\":%u,\"stores\":%u,\"scalars\":%u,\"moved\":%u,"
+             "\"cost\":%llu}",
+             a.at ? a.at : "", b.at ? b.at : "", fused ? "fuse" : "apart",
+             llfi_why_code(fused && c->hinted ? LLFI_WHY_HINT : why), (long long)c->score,
              (long long)llfi_cost_saved(&s->view, c->node, v), size->nodes, size->reads, size->stores,
-             (unsigned long long)size->cost);
+             size->scalars, size->moved, (unsigned long long)size->cost);
+    llfi_str_free(&a);
+    llfi_str_free(&b);
 }
 
 /* Adds a candidate, best score first, one per group. */
@@ -171,7 +184,8 @@ static void propose(search *s, llf_id node, llf_id v)
 {
     if (node == LLF_NONE || s->view.role[node] != LLFI_ROLE_OWN)
         return;
-    candidate c = {node, llfi_group_find(&s->groups, node), score(s, node, v)};
+    candidate c = {.node = node, .group = llfi_group_find(&s->groups, node)};
+    c.score = llfi_hint_score(&s->view, node, v, &c.hinted);
     for (uint32_t i = 0; i < s->count; i++) {
         candidate *d = &s->at[i];
         if (d->group != c.group)
@@ -209,7 +223,7 @@ static llf_status join_best(search *s, llf_id v, uint32_t *group, uint32_t *join
         llfi_fuse_size size = {0};
         uint32_t level = 0;
         llfi_fuse_why why =
-            c->score < 0 ? LLFI_WHY_HEURISTIC : llfi_group_may_join(&s->groups, c->group, v, &size, &level);
+            c->score < 0 ? unwanted(c) : llfi_group_may_join(&s->groups, c->group, v, &size, &level);
         decision(s, c, v, why, &size);
         if (why != LLFI_WHY_FUSED)
             continue;
@@ -227,7 +241,7 @@ static llf_status place(search *s, llf_id v)
     LLF_TRY(join_best(s, v, &group, &joined));
     for (uint32_t i = joined + 1; i < s->count; i++) { /* the others are brought together by v */
         candidate *c = &s->at[i];
-        llfi_fuse_why why = LLFI_WHY_HEURISTIC;
+        llfi_fuse_why why = unwanted(c);
         if (c->score >= 0)
             LLF_TRY(llfi_group_merge(&s->groups, group, llfi_group_find(&s->groups, c->node), &why, &group));
         decision(s, c, v, why, &s->groups.group[group].size);
@@ -430,9 +444,10 @@ llf_status llfi_pass_fuse(llfi_pass *p, llf_graph *g)
     const llf_allocator *mem = p->plan->mem;
     llfi_plan_destroy(p->plan); /* a plan of an earlier run */
     llfi_plan_init(p->plan, mem);
-    search s = {
-        .cx = p->cx, .g = g, .o = &o, .scratch = p->scratch, .log = llfi_log_on(p->cx, LLFI_LOG_FUSION)};
+    search s = {.cx = p->cx, .g = g, .o = &o, .scratch = p->scratch};
     s.groups.cx = p->cx;
+    if (llfi_log_on(p->cx, LLFI_LOG_FUSION) && !(s.names = llfi_names_make(g, p->scratch)))
+        return llfi_nomem(&p->cx->diag);
     llf_status st = run(&s, p->plan);
     llfi_groups_free(&s.groups);
     return st;

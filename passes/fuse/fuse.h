@@ -23,6 +23,7 @@ struct llfi_fuse_view {
     bool *output;         /* by node */
     uint32_t *users;      /* by node: edges to live nodes, through views */
     const llf_id *source; /* by node: itself, or what is behind its views */
+    const uint8_t *hint;  /* by node: llf_hint_kind; of one op's primitives all are apart or none */
     uint32_t *spread;     /* by recomputed node of rank > 0: demands that one more index map of it makes */
 };
 
@@ -70,6 +71,10 @@ bool llfi_legal_recompute(const llfi_fuse_options *, const llfi_fuse_size *);
 uint32_t llfi_legal_cost(const llf_graph *, llf_id);
 /* ---- cost.c, for heuristics and logs: bytes per element that having `b` beside `a` saves */
 int64_t llfi_cost_saved(const llfi_fuse_view *, llf_id a, llf_id b);
+
+/* ---- hint.c: hints by node; NULL: out of memory. The heuristic's score, unless a hint decides. */
+uint8_t *llfi_hints_make(const llf_graph *, llfi_arena *);
+int64_t llfi_hint_score(const llfi_fuse_view *, llf_id a, llf_id b, bool *hinted);
 
 /* ---- heur_<name>.c */
 #define HEURISTIC(name, meaning) int64_t llfi_heur_##name(const llfi_fuse_view *, llf_id a, llf_id b);

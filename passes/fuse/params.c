@@ -32,6 +32,11 @@ static int64_t *field(llfi_params *p, const llfi_param_info *info)
     return (int64_t *)(void *)((char *)p + info->offset);
 }
 
+int64_t llfi_param_value(const llfi_params *p, const llfi_param_info *info)
+{
+    return *(const int64_t *)(const void *)((const char *)p + info->offset);
+}
+
 void llfi_params_default(llfi_params *p)
 {
     for (size_t i = 0; i < llfi_param_count; i++)
@@ -94,6 +99,31 @@ llf_status llfi_params_set(llfi_diag *d, llfi_params *p, const char *text)
     }
     *p = made;
     return LLF_OK;
+}
+
+/* `text` broken into lines of at most 76 characters behind `indent` blanks. */
+static void wrapped(llfi_str *s, const char *text, int indent)
+{
+    while (*text) {
+        size_t room = 76 - (size_t)indent, n = strlen(text);
+        if (n > room) {
+            n = room;
+            while (n && text[n] != ' ')
+                n--;
+        }
+        llfi_str_printf(s, "%*s%.*s\n", indent, "", (int)n, text);
+        text += n + (text[n] == ' ');
+    }
+}
+
+void llfi_params_help(llfi_str *s)
+{
+    for (size_t i = 0; i < llfi_param_count; i++) {
+        const llfi_param_info *info = &llfi_param_table[i];
+        llfi_str_printf(s, "    %s=%lld (from %lld to %lld)\n", info->name, (long long)info->def,
+                        (long long)info->min, (long long)info->max);
+        wrapped(s, info->meaning, 6);
+    }
 }
 
 void llfi_fuse_options_default(llfi_fuse_options *o)

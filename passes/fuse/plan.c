@@ -37,11 +37,11 @@ static bool collect(const llf_graph *g, const llfi_plan *p, llfi_arena *arena, l
     return true;
 }
 
-static void label(void *user, llf_id id, llfi_str *s)
+static void label(void *user, llf_id id, bool more, llfi_str *s)
 {
     const labels *l = user;
     for (uint32_t i = l->first[id]; i < l->first[id + 1]; i++)
-        llfi_str_printf(s, "%sk%u", i == l->first[id] ? " !" : ",", l->kernel[i]);
+        llfi_str_printf(s, "%sk%u", i == l->first[id] && !more ? " !" : ",", l->kernel[i]);
 }
 
 llf_status llfi_plan_print(const llf_graph *g, const llfi_plan *p, llfi_str *s)
@@ -53,4 +53,19 @@ llf_status llfi_plan_print(const llf_graph *g, const llfi_plan *p, llfi_str *s)
         collect(g, p, &arena, &l) ? llfi_print(g, s, label, &l) : llfi_nomem(g->cx ? &g->cx->diag : NULL);
     llfi_arena_destroy(&arena);
     return st;
+}
+
+llf_status llfi_plan_write(const llf_graph *g, const llfi_plan *p, const char *target,
+                           const llfi_params *params, llfi_str *s)
+{
+    llfi_str_printf(s, "; plan graph=%016llx llfuse=%s", (unsigned long long)p->graph_hash, llf_version());
+    if (target)
+        llfi_str_printf(s, " target=%s", target);
+    for (size_t i = 0; i < llfi_param_count; i++) {
+        int64_t value = llfi_param_value(params, &llfi_param_table[i]);
+        if (value != llfi_param_table[i].def)
+            llfi_str_printf(s, " %s=%lld", llfi_param_table[i].name, (long long)value);
+    }
+    llfi_str_puts(s, "\n");
+    return llfi_plan_print(g, p, s);
 }

@@ -43,8 +43,12 @@ typedef struct {
 extern const llfi_param_info llfi_param_table[];
 extern const size_t llfi_param_count;
 void llfi_params_default(llfi_params *);
+int64_t llfi_param_value(const llfi_params *, const llfi_param_info *);
 /* "name=value,name=value"; E_ARG names the bad part and the legal names or range. */
 llf_status llfi_params_set(llfi_diag *, llfi_params *, const char *text);
+
+/* "  name=DEFAULT  meaning (from MIN to MAX)", a row a line, for --help. */
+void llfi_params_help(llfi_str *);
 
 /* ---- heuristics: heuristics.def rows; a new one is one file and one row. */
 typedef struct llfi_fuse_view llfi_fuse_view; /* fuse.h: what a heuristic may look at */
@@ -63,6 +67,30 @@ typedef struct {
     uint32_t param_bytes; /* kernel parameter limit of the target */
 } llfi_fuse_options;
 void llfi_fuse_options_default(llfi_fuse_options *);
+
+/* ---- plans as files (docs/plans.md) */
+/* The text of llfi_plan_print below "; plan graph=HASH llfuse=VERSION target=NAME name=value ...": what a
+ * reader checks, and the parameters that are not at their defaults. `target` NULL: none is named. */
+llf_status llfi_plan_write(const llf_graph *, const llfi_plan *, const char *target, const llfi_params *,
+                           llfi_str *);
+/* plan_read.c: `text` is a parsed plan. Parameters of its first line; E_PLAN when there is something else in
+ * it or it is for another text. */
+llf_status llfi_plan_line_read(const llf_graph *text, llfi_params *);
+/* The plan that the labels say, over the nodes of `text`, held to the options' limits and verified. */
+llf_status llfi_plan_read(const llf_graph *text, const llfi_fuse_options *, llfi_plan *);
+/* The same kernels over the nodes of `g`, which must be the same graph; else E_PLAN with the first
+ * difference.
+ */
+llf_status llfi_plan_move(const llf_graph *text, const llfi_plan *, const llf_graph *g, llfi_plan *moved);
+/* plan_diff.c: what differs between two plans for the same graph, for people; `*equal`: nothing. `symbol`:
+ * values for bytes; NULL: none are shown. E_PLAN: they are for different graphs. */
+typedef struct {
+    const char *name; /* as messages call it */
+    const llf_graph *g;
+    const llfi_plan *plan;
+} llfi_plan_side;
+llf_status llfi_plan_diff(const llfi_plan_side *a, const llfi_plan_side *b, const int64_t *symbol, llfi_str *,
+                          bool *equal);
 
 /* ---- accounting (cost.c). Bytes are for given symbol values; -1 on overflow. */
 /* Distinct buffers read by a kernel (ids of INPUT nodes that are not scalars, or of values stored by other

@@ -9,6 +9,7 @@ typedef struct {
     uint32_t *inside; /* by node: last kernel seen that has it, plus 1 */
     uint32_t *first;  /* by node: lowest-numbered kernel that has it, plus 1; 0: none */
     uint32_t *stored; /* by node: kernel that stores it, plus 1 */
+    uint32_t *used;   /* by node: last kernel seen that reads it, plus 1 */
     bool *outside;    /* by node: some kernel reads it without computing it */
     bool *live, *output;
     const llf_id *source; /* by node: behind its views */
@@ -19,16 +20,30 @@ static bool leaf(const check *c, llf_id id)
     return llfi_node_is_leaf(llfi_node_at(c->g, id));
 }
 
+/* A refusal names the node and its place. */
+static llf_status refuse(const check *c, llf_id node, const char *fmt, ...) LLFI_PRINTF(3, 4);
+static llf_status refuse(const check *c, llf_id node, const char *fmt, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return llfi_fail_at(c->diag, LLF_E_PLAN, llfi_place_of(c->g, node),
+                        llfi_ops[llfi_node_at(c->g, node)->op].name, "%s", text);
+}
+#define NAME(c, id) llfi_show_value((c)->g, id).text
+
 static llf_status ids(const check *c, uint32_t k, const llf_id *id, uint32_t n, const char *what)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (id[i] >= c->g->nodes.count)
             return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u: %s %u is no node", k, what, id[i]);
         if (llfi_ops[llfi_node_at(c->g, id[i])->op].cls != LLFI_CLASS_EW)
-            return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u: %s %u is no primitive", k, what, id[i]);
+            return refuse(c, id[i], "kernel k%u: %s %s is no primitive", k, what, NAME(c, id[i]));
         if (i && id[i] <= id[i - 1])
-            return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u: %ss are not in topological order at node %u",
-                             k, what, id[i]);
+            return refuse(c, id[i], "kernel k%u: %ss are not in topological order at %s", k, what,
+                          NAME(c, id[i]));
     }
     return LLF_OK;
 }
@@ -36,10 +51,16 @@ static llf_status ids(const check *c, uint32_t k, const llf_id *id, uint32_t n, 
 static llf_status members(check *c, uint32_t k)
 {
     const llfi_kernel *kn = &c->p->kernel[k];
-    if (!kn->members || !kn->stores || kn->parts != 1)
-        return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u has no members, no stores or not one part", k);
+    if (!kn->members || kn->parts != 1)
+        return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u has no members or not one part", k);
     LLF_TRY(ids(c, k, kn->member, kn->members, "member"));
     LLF_TRY(ids(c, k, kn->store, kn->stores, "store"));
+    if (!kn->stores)
+        return refuse(
+            c, kn->member[0],
+            "kernel k%u, of %s, stores nothing: it has no output, and what other kernels read of it an "
+            "earlier kernel has or they recompute",
+            k, NAME(c, kn->member[0]));
     for (uint32_t i = 0; i < kn->members; i++) {
         llf_id id = kn->member[i];
         c->inside[id] = k + 1;
@@ -54,15 +75,37 @@ static llf_status stores(check *c, uint32_t k)
     const llfi_kernel *kn = &c->p->kernel[k];
     for (uint32_t i = 0; i < kn->stores; i++) {
         llf_id id = kn->store[i];
+        uint32_t type = llfi_node_at(c->g, id)->type;
         if (c->inside[id] != k + 1 || c->first[id] != k + 1 || c->stored[id])
-            return llfi_fail(
-                c->diag, LLF_E_PLAN,
-                "node %u must be stored once, by the lowest-numbered kernel that has it, not by k%u", id, k);
-        if (!llfi_type_same_dims(llfi_type_of(c->g, id), llfi_type_at(c->g, kn->space)))
-            return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u stores node %u of another space", k, id);
+            return refuse(c, id,
+                          "%s must be stored once, by the lowest-numbered kernel that has it, not by k%u",
+                          NAME(c, id), k);
+        if (!llfi_type_same_dims(llfi_type_at(c->g, type), llfi_type_at(c->g, kn->space)))
+            return refuse(c, id, "kernel k%u stores %s, which is %s, over another space: %s is %s", k,
+                          NAME(c, id), llfi_show_type(c->g, type).text, NAME(c, kn->store[0]),
+                          llfi_show_type(c->g, kn->space).text);
         c->stored[id] = k + 1;
     }
     return LLF_OK;
+}
+
+/* `p` is read by kernel k and is neither in it nor stored before it. */
+static llf_status not_there(const check *c, uint32_t k, llf_id reader, llf_id p)
+{
+    uint32_t by = k + 1;
+    for (; by < c->p->kernels; by++) {
+        const llfi_kernel *kn = &c->p->kernel[by];
+        uint32_t i = 0;
+        while (i < kn->members && kn->member[i] != p)
+            i++;
+        if (i < kn->members)
+            return refuse(c, reader,
+                          "kernel k%u: %s reads %s, which k%u makes later: kernels run in the order of "
+                          "their numbers",
+                          k, NAME(c, reader), NAME(c, p), by);
+    }
+    return refuse(c, reader, "kernel k%u: %s wants %s, which no earlier kernel stores", k, NAME(c, reader),
+                  NAME(c, p));
 }
 
 /* Operands are leaves, members of the same kernel, or stored by a lower kernel. */
@@ -73,14 +116,18 @@ static llf_status operands(check *c, uint32_t k)
         const llfi_node *n = llfi_node_at(c->g, kn->member[i]);
         for (uint32_t a = 0; a < n->arity; a++) {
             llf_id p = c->source[llfi_args(c->g, n)[a]];
+            c->used[p] = k + 1;
             if (leaf(c, p) || c->inside[p] == k + 1)
                 continue;
             if (!c->stored[p] || c->stored[p] > k)
-                return llfi_fail(c->diag, LLF_E_PLAN,
-                                 "kernel k%u: node %u wants node %u, which no earlier kernel stores", k,
-                                 kn->member[i], p);
+                return not_there(c, k, kn->member[i], p);
             c->outside[p] = true;
         }
+    }
+    for (uint32_t i = 0; i < kn->members; i++) {
+        llf_id id = kn->member[i];
+        if (c->used[id] != k + 1 && c->stored[id] != k + 1)
+            return refuse(c, id, "kernel k%u: %s is neither read nor stored there", k, NAME(c, id));
     }
     return LLF_OK;
 }
@@ -122,16 +169,17 @@ static llf_status caps(check *c, uint32_t k, llfi_arena *arena)
             }
         }
     }
-    uint64_t buffers = (uint64_t)reads + kn->stores;
+    uint64_t buffers = (uint64_t)reads + kn->stores, bytes = 8 * (buffers + scalars) + 16;
+    llf_id at = kn->store[0];
     if (kn->members > max_nodes)
-        return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u has %u nodes, more than %llu", k, kn->members,
-                         (unsigned long long)max_nodes);
+        return refuse(c, at, "kernel k%u, of %s, has %u nodes, more than max_kernel_nodes=%llu", k,
+                      NAME(c, at), kn->members, (unsigned long long)max_nodes);
     if (buffers > max_buffers)
-        return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u touches %llu buffers, more than %llu", k,
-                         (unsigned long long)buffers, (unsigned long long)max_buffers);
-    if (c->p->max_params && 8 * (buffers + scalars) + 16 > c->p->max_params)
-        return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u needs more than %u argument bytes", k,
-                         c->p->max_params);
+        return refuse(c, at, "kernel k%u, of %s, touches %llu buffers, more than max_kernel_buffers=%llu", k,
+                      NAME(c, at), (unsigned long long)buffers, (unsigned long long)max_buffers);
+    if (c->p->max_params && bytes > c->p->max_params)
+        return refuse(c, at, "kernel k%u, of %s, needs %llu argument bytes, more than the target's %u", k,
+                      NAME(c, at), (unsigned long long)bytes, c->p->max_params);
     return LLF_OK;
 }
 
@@ -142,11 +190,11 @@ static llf_status complete(const check *c)
         if (leaf(c, id) || c->source[id] != id || !c->live[id])
             continue;
         if (!c->first[id])
-            return llfi_fail(c->diag, LLF_E_PLAN, "node %u is in no kernel", id);
+            return refuse(c, id, "%s is in no kernel", NAME(c, id));
         if (c->output[id] && !c->stored[id])
-            return llfi_fail(c->diag, LLF_E_PLAN, "output node %u is stored by no kernel", id);
+            return refuse(c, id, "output %s is stored by no kernel", NAME(c, id));
         if (c->stored[id] && !c->output[id] && !c->outside[id])
-            return llfi_fail(c->diag, LLF_E_PLAN, "node %u is stored, but no other kernel reads it", id);
+            return refuse(c, id, "%s is stored, but no other kernel reads it", NAME(c, id));
     }
     return LLF_OK;
 }
@@ -157,16 +205,19 @@ static llf_status prepare(check *c, llfi_arena *arena)
     c->inside = llfi_arena_alloc(arena, n * sizeof *c->inside);
     c->first = llfi_arena_alloc(arena, n * sizeof *c->first);
     c->stored = llfi_arena_alloc(arena, n * sizeof *c->stored);
+    c->used = llfi_arena_alloc(arena, n * sizeof *c->used);
     c->outside = llfi_arena_alloc(arena, n);
     c->live = llfi_arena_alloc(arena, n);
     c->output = llfi_arena_alloc(arena, n);
     c->source = llfi_sources_make(c->g, arena);
-    if (!c->inside || !c->first || !c->stored || !c->outside || !c->live || !c->output || !c->source)
+    if (!c->inside || !c->first || !c->stored || !c->used || !c->outside || !c->live || !c->output ||
+        !c->source)
         return llfi_nomem(c->diag);
     for (size_t i = 0; i < c->g->outputs.count; i++) {
-        if (leaf(c, c->g->outputs.at[i]) || c->output[c->g->outputs.at[i]])
+        llf_id out = c->g->outputs.at[i];
+        if (leaf(c, out) || c->source[out] != out || c->output[c->g->outputs.at[i]])
             return llfi_fail(c->diag, LLF_E_PLAN,
-                             "output %zu is a leaf or stands twice: run the outputs pass", i);
+                             "output %zu is a leaf or a view, or stands twice: run the outputs pass", i);
         c->live[c->g->outputs.at[i]] = c->output[c->g->outputs.at[i]] = true;
     }
     for (size_t i = c->g->nodes.count; i-- > 0;)

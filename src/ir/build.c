@@ -353,6 +353,24 @@ llf_id llf_gelu(llf_graph *g, llf_id x, llf_gelu_form form)
     return call(g, LLF_OP_GELU, &x, (uint64_t)form);
 }
 
+llf_status llf_hint(llf_graph *g, llf_id id, llf_hint_kind hint)
+{
+    if (!g)
+        return LLF_E_ARG;
+    if (g->poisoned != LLF_OK)
+        return g->poisoned;
+    if (id >= g->nodes.count || (unsigned)hint > LLF_HINT_APART)
+        return llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_hint: no such %s",
+                         id >= g->nodes.count ? "node" : "hint");
+    llfi_class cls = llfi_ops[llfi_node_at(g, id)->op].cls;
+    if (cls == LLFI_CLASS_LEAF || cls == LLFI_CLASS_VIEW)
+        return llfi_fail(&g->cx->diag, LLF_E_ARG,
+                         "llf_hint: %s is in no kernel: only what computes has hints",
+                         llfi_ops[llfi_node_at(g, id)->op].name);
+    g->nodes.at[id].hint = (uint8_t)hint;
+    return LLF_OK;
+}
+
 llf_status llf_output(llf_graph *g, llf_id id)
 {
     if (!g)

@@ -188,6 +188,13 @@ void llfi_type_print(const llf_graph *g, uint32_t type, llfi_str *s)
     llfi_str_puts(s, "]");
 }
 
+void llfi_node_hint(llfi_node *n, llf_hint_kind hint)
+{
+    llfi_class cls = llfi_ops[n->op].cls;
+    if ((cls == LLFI_CLASS_EW || cls == LLFI_CLASS_COMPOSITE) && hint > n->hint)
+        n->hint = (uint8_t)hint;
+}
+
 static uint64_t hash_type(const llf_graph *g, uint64_t h, uint32_t type)
 {
     llfi_type t = llfi_type_at(g, type);
@@ -328,6 +335,8 @@ llf_graph *llfi_graph_clone(const llf_graph *from, llf_context *cx)
         return NULL;
     g->name = from->name;
     g->props = from->props;
+    g->plan_line = from->plan_line;
+    g->plan_at = from->plan_at;
     g->poisoned = from->poisoned;
     g->dims = llfi_dims_clone(from->dims, mem);
     bool ok = g->dims && COPY(nodes) && COPY(inputs) && COPY(outputs) && COPY(asked) && COPY(origin) &&

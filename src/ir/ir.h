@@ -88,13 +88,16 @@ typedef struct {
     uint32_t name;   /* into graph->names; 0: none. Purely numeric names of the text are not kept. */
     uint32_t origin; /* index into graph->origin: the op the user wrote; leaves: UINT32_MAX */
     uint32_t line, col;
+    uint8_t hint;  /* llf_hint_kind: what the user wants of fusion; leaves and views have none */
     uint64_t attr; /* value of the op's one attribute (a list: its offset in graph->lists); CONST: the value's
                       bits in its dtype, zero-extended */
 } llfi_node;
 
+/* "k2" behind a node of a text: it says that the node belongs to kernel 2. Its place, for messages. */
 typedef struct {
     llf_id node;
-    uint32_t text; /* into names: "k0,k2" without '!' */
+    uint32_t kernel;
+    uint32_t line, col;
 } llfi_label;
 
 /* Properties of a graph, which passes need, make and break (passes/passes.def). */
@@ -159,7 +162,9 @@ struct llf_graph {
     LLFI_VEC(llf_id) operands; /* of nodes that have more than LLFI_INLINE_ARGS, in the nodes' order */
     LLFI_VEC(llfi_guard) guards;
     llfi_map type_map, name_map, list_map, guard_map;
-    LLFI_VEC(llfi_label) labels; /* `!k0` labels found in text, for plan import */
+    LLFI_VEC(llfi_label) labels; /* `!k0` labels found in text, by node, for plan import */
+    uint32_t plan_line,
+        plan_at; /* "plan graph=..." comment above the graph (names offset; 0: none), its line */
     LLFI_VEC(uint32_t)
     directives; /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
     const llfi_strides *strides; /* NULL: every input lies row-major without gaps */
@@ -237,6 +242,8 @@ llfi_dim llfi_numel(llf_graph *, uint32_t type);
  * are. No diagnostic. */
 llf_status llfi_type_size(const llf_graph *, llfi_type, const int64_t *symbol, int64_t unit, int64_t *size);
 llfi_place llfi_place_of(const llf_graph *, llf_id);
+/* Gives a value's node a hint beside what it has: apart is stronger. Ignored where nothing computes. */
+void llfi_node_hint(llfi_node *, llf_hint_kind);
 void llfi_type_print(const llf_graph *, uint32_t type, llfi_str *); /* "f32[N, 4]" */
 /* Hash of structure (ops, types, attributes, operands, outputs), not of value names, places, or where
  * literals stand among the nodes: a printed and parsed graph has the same hash. 0: out of memory. */
@@ -307,9 +314,28 @@ llf_id llfi_build_const(llf_graph *, llf_dtype, uint64_t bits);
 llf_id llfi_build_input(llf_graph *, uint32_t type, bool scalar, uint32_t name, llfi_place);
 /* verify.c: every invariant above; E_GRAPH with node and reason. Linear. */
 llf_status llfi_verify(const llf_graph *);
-/* print.c: `labels` NULL or a function that writes " !k0,k2" for a node. */
-typedef void llfi_label_fn(void *user, llf_id, llfi_str *);
+/* print.c: `labels` NULL or a function that writes " !k0,k2" for a node; `more`: a hint stands there already,
+ * and it is ",k0,k2". */
+typedef void llfi_label_fn(void *user, llf_id, bool more, llfi_str *);
 llf_status llfi_print(const llf_graph *, llfi_str *, llfi_label_fn *labels, void *user);
+/* name.c: what stands for each value in the printed text: a number, a name, or a name with a suffix. */
+typedef struct {
+    uint32_t name;   /* 0: `number` alone */
+    uint32_t number; /* suffix when not 0 */
+} llfi_value_name;
+llfi_value_name *llfi_names_make(const llf_graph *, llfi_arena *); /* by node; NULL: out of memory */
+void llfi_names_put(const llf_graph *, const llfi_value_name *, llf_id, llfi_str *); /* "%x" */
+llfi_shown llfi_show_value(const llf_graph *, llf_id); /* the same, alone, for a message; not linear */
+/* same.c: do two graphs agree node by node in all that llfi_graph_hash looks at? */
+typedef struct {
+    bool differs;
+    llf_id node;    /* of the first graph; LLF_NONE: no node is to blame */
+    char text[800]; /* the first difference */
+} llfi_difference;
+llf_status llfi_same(const llf_graph *a, const char *a_is, const llf_graph *b, const char *b_is, llfi_arena *,
+                     llfi_difference *);
+/* Nodes that are no leaf, in order: those of equal graphs pair up. NULL: out of memory. */
+llf_id *llfi_lines_make(const llf_graph *, llfi_arena *, uint32_t *count);
 /* literal.c: text of a literal to bits of dtype with one rounding, and the shortest text that reads back. */
 llf_status llfi_literal_parse(llfi_diag *, llfi_place, llf_dtype, const char *text, size_t bytes,
                               uint64_t *bits);

@@ -267,29 +267,6 @@ static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, attribu
     return LLF_OK;
 }
 
-/* !k0,k2 */
-static llf_status parse_labels(llfi_parser *p, llf_id id)
-{
-    llfi_lex *x = &p->lex;
-    llfi_lex_spaces(x);
-    llfi_place at = llfi_lex_place(x);
-    if (!llfi_lex_accept(x, '!'))
-        return LLF_OK;
-    const char *text = x->at;
-    while (x->at < x->end &&
-           ((*x->at >= 'a' && *x->at <= 'z') || (*x->at >= '0' && *x->at <= '9') || *x->at == ','))
-        x->at++;
-    size_t bytes = (size_t)(x->at - text);
-    if (bytes == 0 || bytes > LLFI_MAX_NAME)
-        return llfi_fail_at(x->diag, bytes ? LLF_E_LIMIT : LLF_E_PARSE, at, NULL,
-                            "labels are written !k0,k2, at most %u bytes", LLFI_MAX_NAME);
-    llfi_label label = {id, llfi_name_add(p->g, text, bytes)};
-    if (label.text == UINT32_MAX || !llfi_vec_reserve(&p->g->cx->mem, &p->g->labels, 1))
-        return llfi_nomem(x->diag);
-    p->g->labels.at[p->g->labels.count++] = label;
-    return LLF_OK;
-}
-
 static llf_status build_node(llfi_parser *p, llf_op op, llfi_place at, attribute *attr, llf_id *id)
 {
     const llfi_op_info *o = &llfi_ops[op];
@@ -353,7 +330,7 @@ static llf_status parse_node(llfi_parser *p)
     LLF_TRY(keep_name(p, &name, &kept));
     p->g->nodes.at[id].name = kept;
     LLF_TRY(define(p, &name, id));
-    LLF_TRY(parse_labels(p, id));
+    LLF_TRY(llfi_parse_labels(p, id));
     return end_of_line(p, "behind an op");
 }
 
@@ -476,6 +453,8 @@ static llf_status keep_directives(llfi_parser *p, const char *at, const char *en
         while (last > first && (last[-1] == ' ' || last[-1] == '\t' || last[-1] == '\r'))
             last--;
         at = stop;
+        if (llfi_parse_is_plan_line(first, last))
+            LLF_TRY(llfi_parse_plan_line(p, first, last));
         if (!is_directive(first, last))
             continue;
         uint32_t text = llfi_name_add(p->g, first, (size_t)(last - first));

@@ -31,6 +31,11 @@ typedef struct {
 llf_status llfi_parse_dtype(llfi_parser *, llf_dtype *);
 /* A list in brackets, of kind INTS, DIMS or RANGES. */
 llf_status llfi_parse_list(llfi_parser *, llfi_attr_kind, const char *op, llfi_ask *);
+/* "!k0,apart" behind a node, if there is one. */
+llf_status llfi_parse_labels(llfi_parser *, llf_id);
+/* "plan graph=..." of a comment above the graph. */
+bool llfi_parse_is_plan_line(const char *text, const char *end);
+llf_status llfi_parse_plan_line(llfi_parser *, const char *text, const char *end);
 llf_status llfi_parse_type(llfi_parser *, bool *scalar, uint32_t *type);
 
 #endif

@@ -1,95 +1,16 @@
-/* print.c: the graph as `.llf` text that parses back. Values without a name are numbered in order; of values
- * that share a name the first keeps it and the others become name_1, name_2, ... Literals stand inline. Must
- * not change the graph. */
+/* print.c: the graph as `.llf` text that parses back; name.c says what its values are called. Literals stand
+ * inline. Must not change the graph. */
 #include "ir/ir.h"
-
-/* What stands for a value: a number, a name, or a name with a suffix. */
-typedef struct {
-    uint32_t name;   /* 0: `number` alone */
-    uint32_t number; /* suffix when not 0 */
-} label;
 
 typedef struct {
     const llf_graph *g;
     llfi_str *s;
-    label *label;
-    uint32_t *next; /* by the node that owns a name: last suffix given */
-    llfi_map owner; /* name offset -> node */
-    uint32_t numbered;
+    const llfi_value_name *name;
 } printer;
-
-static bool name_taken(const llf_graph *g, const char *text, size_t bytes)
-{
-    size_t cursor = 0;
-    for (uint32_t at; (at = llfi_map_next(&g->name_map, llfi_hash(0, text, bytes), &cursor)) != UINT32_MAX;) {
-        if (strcmp(g->names.at + at, text) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* name_<k> that is no name of the graph. Two bases never give the same text, since the last '_' splits it. */
-static void make_suffix(printer *p, llf_id id, uint32_t name, llf_id owner)
-{
-    char text[LLFI_MAX_NAME + 16];
-    for (;;) {
-        uint32_t k = ++p->next[owner];
-        int n = snprintf(text, sizeof text, "%s_%u", llfi_name(p->g, name), k);
-        if (n > (int)LLFI_MAX_NAME) {
-            p->label[id] = (label){0, p->numbered++};
-            return;
-        }
-        if (!name_taken(p->g, text, (size_t)n)) {
-            p->label[id] = (label){name, k};
-            return;
-        }
-    }
-}
-
-static bool claim(printer *p, llf_id id)
-{
-    uint32_t name = llfi_node_at(p->g, id)->name;
-    if (name == 0) {
-        p->label[id] = (label){0, p->numbered++};
-        return true;
-    }
-    uint64_t hash = llfi_hash_u64(0, name);
-    size_t cursor = 0;
-    for (llf_id owner; (owner = llfi_map_next(&p->owner, hash, &cursor)) != UINT32_MAX;) {
-        if (llfi_node_at(p->g, owner)->name == name) {
-            make_suffix(p, id, name, owner);
-            return true;
-        }
-    }
-    p->label[id] = (label){name, 0};
-    return llfi_map_add(&p->g->cx->mem, &p->owner, hash, id);
-}
-
-static bool claim_all(printer *p)
-{
-    const llf_graph *g = p->g;
-    for (size_t i = 0; i < g->inputs.count; i++) {
-        if (!claim(p, g->inputs.at[i]))
-            return false;
-    }
-    for (llf_id id = 0; id < g->nodes.count; id++) {
-        uint16_t op = g->nodes.at[id].op;
-        if (op != LLF_OP_INPUT && op != LLF_OP_CONST && !claim(p, id))
-            return false;
-    }
-    return true;
-}
 
 static void print_value(printer *p, llf_id id)
 {
-    label l = p->label[id];
-    llfi_str_puts(p->s, "%");
-    if (l.name)
-        llfi_str_puts(p->s, llfi_name(p->g, l.name));
-    if (!l.name)
-        llfi_str_printf(p->s, "%u", l.number);
-    else if (l.number)
-        llfi_str_printf(p->s, "_%u", l.number);
+    llfi_names_put(p->g, p->name, id, p->s);
 }
 
 static void print_operand(printer *p, llf_id id, bool suffix)
@@ -228,22 +149,28 @@ static void print_signature(printer *p)
     llfi_str_puts(p->s, ") {\n");
 }
 
+static void print_labels(printer *p, llf_id id, llfi_label_fn *labels, void *user)
+{
+    static const char *const hint[] = {"", " !fuse", " !apart"};
+    uint8_t h = llfi_node_at(p->g, id)->hint;
+    llfi_str_puts(p->s, hint[h]);
+    if (labels)
+        labels(user, id, h != LLF_HINT_NONE, p->s);
+}
+
 llf_status llfi_print(const llf_graph *g, llfi_str *s, llfi_label_fn *labels, void *user)
 {
-    const llf_allocator *mem = &g->cx->mem;
-    size_t n = g->nodes.count;
-    printer p = {.g = g, .s = s};
-    p.label = llfi_alloc(mem, n * sizeof *p.label);
-    p.next = llfi_alloc_zero(mem, n * sizeof *p.next);
-    bool ok = p.label && p.next && claim_all(&p);
+    llfi_arena arena;
+    llfi_arena_init(&arena, &g->cx->mem);
+    printer p = {.g = g, .s = s, .name = llfi_names_make(g, &arena)};
+    bool ok = p.name != NULL;
     if (ok) {
         print_signature(&p);
-        for (llf_id id = 0; id < n; id++) {
+        for (llf_id id = 0; id < g->nodes.count; id++) {
             if (g->nodes.at[id].op == LLF_OP_INPUT || g->nodes.at[id].op == LLF_OP_CONST)
                 continue;
             print_node(&p, id);
-            if (labels)
-                labels(user, id, s);
+            print_labels(&p, id, labels, user);
             llfi_str_puts(s, "\n");
         }
         if (g->outputs.count)
@@ -254,9 +181,7 @@ llf_status llfi_print(const llf_graph *g, llfi_str *s, llfi_label_fn *labels, vo
         }
         llfi_str_puts(s, g->outputs.count ? "\n}\n" : "}\n");
     }
-    llfi_map_free(mem, &p.owner);
-    llfi_free(mem, p.next, n * sizeof *p.next);
-    llfi_free(mem, p.label, n * sizeof *p.label);
+    llfi_arena_destroy(&arena);
     return ok && !s->failed ? LLF_OK : llfi_nomem(&g->cx->diag);
 }
 

@@ -50,7 +50,10 @@ llf_status llfi_rewrite_op_n(llfi_rewrite *rw, llf_id like, llf_op op, uint32_t 
     const llfi_node *l = &rw->old[like];
     uint32_t origin = l->origin;
     *out = llfi_build_n(rw->g, op, count, arg, attr, origin, (llfi_place){rw->g->file, l->line, l->col});
-    return *out == LLF_NONE ? rw->g->poisoned : LLF_OK;
+    if (*out == LLF_NONE)
+        return rw->g->poisoned;
+    llfi_node_hint(&rw->g->nodes.at[*out], (llf_hint_kind)l->hint);
+    return LLF_OK;
 }
 
 llf_status llfi_rewrite_const(llfi_rewrite *rw, llf_dtype dtype, uint64_t bits, llf_id *out)
@@ -104,10 +107,11 @@ llf_status llfi_rewrite_end(llfi_rewrite *rw)
     for (size_t i = 0; i < g->outputs.count; i++)
         g->outputs.at[i] = rw->map[g->outputs.at[i]];
     for (uint32_t i = 0; i < rw->olds; i++) {
-        if (!rw->old[i].name || rw->map[i] == LLF_NONE)
+        if (rw->map[i] == LLF_NONE)
             continue;
         llfi_node *n = &g->nodes.at[rw->map[i]];
-        if (!n->name && n->op != LLF_OP_CONST && n->op != LLF_OP_INPUT)
+        llfi_node_hint(n, (llf_hint_kind)rw->old[i].hint);
+        if (rw->old[i].name && !n->name && n->op != LLF_OP_CONST && n->op != LLF_OP_INPUT)
             n->name = rw->old[i].name;
     }
     for (size_t i = 0; i < rw->guards; i++) {

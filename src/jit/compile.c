@@ -138,7 +138,7 @@ static llf_status dump_plan(llf_program *p)
         return LLF_OK;
     llfi_str s;
     llfi_str_init(&s, &p->mem);
-    llf_status status = llfi_plan_print(p->graph, &p->plan, &s);
+    llf_status status = llfi_plan_write(p->graph, &p->plan, p->target.name, &p->params, &s);
     if (status == LLF_OK)
         status = s.failed ? llfi_nomem(&p->cx.diag) : llfi_dump(&p->cx, "plan.llf", s.at, s.len);
     llfi_str_free(&s);
@@ -147,11 +147,20 @@ static llf_status dump_plan(llf_program *p)
 
 /* ---- the pipeline */
 
-static llf_status run_passes(llf_program *p, const llf_options *o)
+static llf_status run_passes(llf_program *p, const llf_options *o, const llfi_import *in)
 {
     llfi_passes_state state = {0};
-    LLF_TRY(llfi_options_fuse(&p->cx.diag, o, &p->target, &state.fuse));
-    LLF_TRY(llfi_passes_run(&p->cx, p->graph, NULL, 0, &state, &p->plan));
+    if (in) {
+        double start = llfi_now_ms();
+        LLF_TRY(llfi_import_run(p, o, in, &state));
+        p->phase.plan_ms += llfi_now_ms() - start;
+        for (uint32_t i = 0; i < state.times; i++)
+            p->phase.plan_ms -= state.time[i].ms; /* counted below */
+    } else {
+        LLF_TRY(llfi_options_fuse(&p->cx.diag, o, &p->target, &state.fuse));
+        LLF_TRY(llfi_passes_run(&p->cx, p->graph, NULL, 0, &state, &p->plan));
+    }
+    p->params = state.fuse.params;
     p->pass_times = state.times;
     for (uint32_t i = 0; i < state.times; i++) {
         p->pass_time[i] = state.time[i];
@@ -186,17 +195,21 @@ static void log_phases(llf_program *p)
              p->phase.emit_ms, p->modules, p->phase.total_ms);
 }
 
-static llf_status pipeline(llf_program *p, const llf_graph *g, const llf_options *o, llfi_arena *scratch)
+static llf_status pipeline(llf_program *p, const llf_graph *g, const llf_options *o, const llfi_import *in,
+                           llfi_arena *scratch)
 {
     double start = llfi_now_ms();
     LLF_TRY(llfi_target_make(&p->cx, o->target, &p->target));
-    llfi_log(&p->cx, LLFI_LOG_RECOMPILES, "compile %s for %s, heuristic %s: llf_compile was called",
-             llfi_name(g, g->name), p->target.name, o->heuristic ? o->heuristic : "greedy");
+    if (in)
+        llfi_log(&p->cx, LLFI_LOG_RECOMPILES, "compile %s for %s, a plan: llf_plan_import was called",
+                 g ? llfi_name(g, g->name) : "a plan's graph", p->target.name);
+    else
+        llfi_log(&p->cx, LLFI_LOG_RECOMPILES, "compile %s for %s, heuristic %s: llf_compile was called",
+                 llfi_name(g, g->name), p->target.name, o->heuristic ? o->heuristic : "greedy");
     LLF_TRY(keep_dirs(p));
-    p->graph = llfi_graph_clone(g, &p->cx);
-    if (!p->graph)
+    if (g && !(p->graph = llfi_graph_clone(g, &p->cx)))
         return llfi_nomem(&p->cx.diag);
-    LLF_TRY(run_passes(p, o));
+    LLF_TRY(run_passes(p, o, in));
     double planned = llfi_now_ms();
     LLF_TRY(schedule_all(p));
     p->phase.plan_ms += llfi_now_ms() - planned;
@@ -230,18 +243,15 @@ static void detach(llf_program *p)
     p->cx.dump_dir = p->cx.override_dir = NULL;
 }
 
-llf_status llf_compile(llf_context *cx, const llf_graph *g, const llf_options *given, llf_program **out)
+llf_status llfi_compile(llf_context *cx, const llf_graph *g, const llf_options *given, const llfi_import *in,
+                        llf_program **out)
 {
-    if (!cx)
-        return LLF_E_ARG;
-    if (!g || !out)
-        return llfi_fail(&cx->diag, LLF_E_ARG, "llf_compile: null %s", !g ? "graph" : "result");
     *out = NULL;
     if (cx->status != LLF_OK)
         return failed_before(cx, cx->status, "llf_context_create");
-    if (g->poisoned != LLF_OK)
+    if (g && g->poisoned != LLF_OK)
         return failed_before(cx, g->poisoned, "building the graph");
-    if (g->outputs.count == 0)
+    if (g && g->outputs.count == 0)
         return llfi_fail(&cx->diag, LLF_E_GRAPH, "graph %s has no output", llfi_name(g, g->name));
     llf_options o;
     LLF_TRY(llfi_options_read(&cx->diag, given, &o));
@@ -251,7 +261,7 @@ llf_status llf_compile(llf_context *cx, const llf_graph *g, const llf_options *g
     llfi_arena scratch;
     llfi_arena_init(&scratch, &p->mem);
     uint64_t mode = llfi_fpmode_enter();
-    llf_status status = pipeline(p, g, &o, &scratch);
+    llf_status status = pipeline(p, g, &o, in, &scratch);
     llfi_fpmode_leave(mode);
     llfi_arena_destroy(&scratch);
     if (status == LLF_OK) {
@@ -262,4 +272,13 @@ llf_status llf_compile(llf_context *cx, const llf_graph *g, const llf_options *g
         llf_program_destroy(p);
     }
     return status;
+}
+
+llf_status llf_compile(llf_context *cx, const llf_graph *g, const llf_options *given, llf_program **out)
+{
+    if (!cx)
+        return LLF_E_ARG;
+    if (!g || !out)
+        return llfi_fail(&cx->diag, LLF_E_ARG, "llf_compile: null %s", !g ? "graph" : "result");
+    return llfi_compile(cx, g, given, NULL, out);
 }

@@ -14,6 +14,26 @@ typedef struct {
 llf_status llfi_options_read(llfi_diag *, const llf_options *given, llf_options *out);
 llf_status llfi_options_fuse(llfi_diag *, const llf_options *, const llfi_target *, llfi_fuse_options *);
 
+/* import.c: a plan's text, checked against graph, law and target; E_PLAN with the place in the text. */
+typedef struct {
+    const char *text;
+    size_t bytes;
+    const char *file; /* NULL: "<plan>" */
+} llfi_import;
+llf_status llfi_import_text(llf_context *, const llfi_import *, llf_graph **text);
+/* Parameters: the defaults, then those of the plan's line, then the options'. */
+llf_status llfi_import_options(const llf_graph *text, const llf_options *, const llfi_target *,
+                               llfi_fuse_options *);
+/* The plan over the nodes of `g`, which is optimised; NULL: over those of the text. */
+llf_status llfi_import_plan(llf_graph *text, const llf_graph *g, const llfi_fuse_options *,
+                            const llfi_target *, llfi_plan *);
+/* The pipeline's steps up to the plan; a program without a graph takes the text's. */
+llf_status llfi_import_run(llf_program *, const llf_options *, const llfi_import *, llfi_passes_state *);
+
+/* compile.c: llf_compile; `in` not NULL: with its plan, and `g` may be NULL. */
+llf_status llfi_compile(llf_context *, const llf_graph *g, const llf_options *, const llfi_import *in,
+                        llf_program **);
+
 /* workers.c: one kernel, from plan to code. `scratch` is left reset. */
 llf_status llfi_workers_kernel(llfi_diag *, const llf_program *, const llfi_program_job *,
                                llfi_arena *scratch, const llfi_stages *);

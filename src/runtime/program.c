@@ -83,7 +83,7 @@ llf_status llf_plan_export(llf_context *cx, const llf_program *p, char **text, s
         return llfi_nomem(&cx->diag);
     llfi_str s;
     llfi_str_init(&s, &cx->mem);
-    llf_status status = llfi_plan_print(g, &p->plan, &s);
+    llf_status status = llfi_plan_write(g, &p->plan, p->target.name, &p->params, &s);
     if (status == LLF_OK && !llfi_str_take(&s, text, bytes))
         status = llfi_nomem(&cx->diag);
     llfi_str_free(&s);

@@ -48,6 +48,7 @@ struct llf_program {
     llfi_arena arena;
     llf_graph *graph; /* optimised; owned; graph->cx == &program->cx */
     llfi_plan plan;
+    llfi_params params; /* that the plan is held to */
     llfi_target target;
     llfi_program_module *module;
     uint32_t modules;

@@ -148,12 +148,14 @@ static void colliding_names_become_unique(void **state)
     llfi_str_free(&s);
 }
 
-static void show_label(void *user, llf_id id, llfi_str *s)
+static void show_label(void *user, llf_id id, bool more, llfi_str *s)
 {
     const llf_graph *g = user;
     for (size_t i = 0; i < g->labels.count; i++) {
-        if (g->labels.at[i].node == id)
-            llfi_str_printf(s, " !%s", llfi_name(g, g->labels.at[i].text));
+        if (g->labels.at[i].node != id)
+            continue;
+        llfi_str_printf(s, "%sk%u", more ? "," : " !", g->labels.at[i].kernel);
+        more = true;
     }
 }
 
@@ -162,13 +164,15 @@ static void labels_are_kept(void **state)
     static const char text[] = "graph @g(%x: f32[N]) {\n"
                                "  %0 = neg %x !k0,k2\n"
                                "  %1 = exp %0\n"
-                               "  %2 = cast %1, dtype=f16 !k17\n"
+                               "  %2 = cast %1, dtype=f16 !apart,k17\n"
                                "  ret %2\n"
                                "}\n";
     llf_context *cx = *state;
     llf_graph *g = test_parse(cx, text);
-    assert_int_equal(g->labels.count, 2);
+    assert_int_equal(g->labels.count, 4);
     assert_int_equal(g->labels.at[0].node, 1);
+    assert_int_equal(g->labels.at[0].col, 16);
+    assert_int_equal(g->labels.at[1].col, 19);
     llfi_str s;
     llfi_str_init(&s, &cx->mem);
     assert_int_equal(llfi_print(g, &s, show_label, g), LLF_OK);
