@@ -1,6 +1,8 @@
 /* cli.c: see cli.h. It prints nothing but help, version and a failure to write. */
 #include "tools/cli.h"
 
+#include "passes/fuse/plan.h"
+
 #include <errno.h>
 
 #define NAME 64u
@@ -108,6 +110,20 @@ bool cli_number(void *options, const cli_option *o, const char *value, char *err
     return true;
 }
 
+bool cli_param(void *options, const cli_option *o, const char *value, char *error, size_t size)
+{
+    llfi_str *s = field(options, o);
+    llfi_diag why = {0};
+    llfi_params check;
+    if (!s->mem)
+        llfi_str_init(s, &llfi_malloc_allocator);
+    llfi_params_default(&check);
+    if (llfi_params_set(&why, &check, value) != LLF_OK || !*value)
+        return FAIL("%s: %s", o->name, *value ? why.message : "NAME=N is wanted");
+    llfi_str_printf(s, "%s%s", s->len ? "," : "", value);
+    return !s->failed || FAIL("out of host memory");
+}
+
 const char cli_heuristics[] = "the fusion heuristic, of"
 #define HEURISTIC(name, meaning) " " #name
 #include "passes/fuse/heuristics.def"
@@ -176,6 +192,13 @@ void cli_help(const cli_command *c, FILE *f)
         if (c->option[i].group)
             fprintf(f, "%s\n", c->option[i].group);
         help_option(&c->option[i], f);
+    }
+    if (c->params) {
+        llfi_str s;
+        llfi_str_init(&s, &llfi_malloc_allocator);
+        llfi_params_help(&s);
+        fprintf(f, "parameters of --param, their defaults and ranges\n%s", s.at ? s.at : "");
+        llfi_str_free(&s);
     }
     fprintf(f,
             "%s\nexit codes: 0 done, 1 a check failed or something broke, 2 bad usage or input, 3 no such "

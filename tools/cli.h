@@ -23,11 +23,14 @@ struct cli_option {
 };
 /* Ready readers: a bool, a const char *, a uint32_t between `least` and `most`. */
 cli_read_fn cli_flag, cli_text, cli_number;
+/* "name=value,..." over params.def, appended to an llfi_str and checked with what is there. */
+cli_read_fn cli_param;
 
 typedef struct {
     const char *name;  /* of the command */
     const char *usage; /* first lines of the help */
     const char *notes; /* after the options and before the exit codes; may be "" */
+    bool params;       /* the rows of params.def too: the command has --param */
     const cli_option *option;
     size_t options;
 } cli_command;

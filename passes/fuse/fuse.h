@@ -51,6 +51,12 @@ typedef enum {
 const char *llfi_why_code(llfi_fuse_why);
 const char *llfi_why_text(llfi_fuse_why);
 
+/* ---- plan.c: kernels of each node as CSR over memberships: kernel[first[id] .. first[id + 1]), rising */
+typedef struct {
+    uint32_t *first, *kernel;
+} llfi_homes;
+bool llfi_homes_make(const llf_graph *, const llfi_plan *, llfi_arena *, llfi_homes *); /* false: no memory */
+
 /* ---- legal.c: may they be together? Never looks at a cost model or a heuristic. LLFI_WHY_FUSED: yes. */
 bool llfi_legal_space(const llf_graph *, llf_id a, llf_id b); /* same dims */
 /* Is operand `k` read at other points than the node's own: through a view, or stretched? Then it is loaded or

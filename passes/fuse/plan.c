@@ -14,12 +14,7 @@ void llfi_plan_destroy(llfi_plan *p)
     p->kernels = 0;
 }
 
-/* Kernels of each node as CSR over memberships. */
-typedef struct {
-    uint32_t *first, *kernel;
-} labels;
-
-static bool collect(const llf_graph *g, const llfi_plan *p, llfi_arena *arena, labels *l)
+bool llfi_homes_make(const llf_graph *g, const llfi_plan *p, llfi_arena *arena, llfi_homes *l)
 {
     size_t n = g->nodes.count, total = 0;
     l->first = llfi_arena_alloc(arena, (n + 2) * sizeof *l->first);
@@ -39,7 +34,7 @@ static bool collect(const llf_graph *g, const llfi_plan *p, llfi_arena *arena, l
 
 static void label(void *user, llf_id id, bool more, llfi_str *s)
 {
-    const labels *l = user;
+    const llfi_homes *l = user;
     for (uint32_t i = l->first[id]; i < l->first[id + 1]; i++)
         llfi_str_printf(s, "%sk%u", i == l->first[id] && !more ? " !" : ",", l->kernel[i]);
 }
@@ -48,9 +43,9 @@ llf_status llfi_plan_print(const llf_graph *g, const llfi_plan *p, llfi_str *s)
 {
     llfi_arena arena;
     llfi_arena_init(&arena, p->mem);
-    labels l;
-    llf_status st =
-        collect(g, p, &arena, &l) ? llfi_print(g, s, label, &l) : llfi_nomem(g->cx ? &g->cx->diag : NULL);
+    llfi_homes l;
+    llf_status st = llfi_homes_make(g, p, &arena, &l) ? llfi_print(g, s, label, &l)
+                                                      : llfi_nomem(g->cx ? &g->cx->diag : NULL);
     llfi_arena_destroy(&arena);
     return st;
 }

@@ -82,15 +82,15 @@ llf_status llfi_plan_read(const llf_graph *text, const llfi_fuse_options *, llfi
  * difference.
  */
 llf_status llfi_plan_move(const llf_graph *text, const llfi_plan *, const llf_graph *g, llfi_plan *moved);
-/* plan_diff.c: what differs between two plans for the same graph, for people; `*equal`: nothing. `symbol`:
- * values for bytes; NULL: none are shown. E_PLAN: they are for different graphs. */
+/* plan_diff.c: what differs between two plans for the same graph, for people; `*equal`: nothing. E_PLAN: they
+ * are for different graphs. */
 typedef struct {
     const char *name; /* as messages call it */
     const llf_graph *g;
     const llfi_plan *plan;
+    const int64_t *symbol; /* values, for bytes; NULL: none are shown */
 } llfi_plan_side;
-llf_status llfi_plan_diff(const llfi_plan_side *a, const llfi_plan_side *b, const int64_t *symbol, llfi_str *,
-                          bool *equal);
+llf_status llfi_plan_diff(const llfi_plan_side *a, const llfi_plan_side *b, llfi_str *, bool *equal);
 
 /* ---- accounting (cost.c). Bytes are for given symbol values; -1 on overflow. */
 /* Distinct buffers read by a kernel (ids of INPUT nodes that are not scalars, or of values stored by other

@@ -169,7 +169,7 @@ static void labels_are_kept(void **state)
                                "}\n";
     llf_context *cx = *state;
     llf_graph *g = test_parse(cx, text);
-    assert_int_equal(g->labels.count, 4);
+    assert_int_equal(g->labels.count, 3);
     assert_int_equal(g->labels.at[0].node, 1);
     assert_int_equal(g->labels.at[0].col, 16);
     assert_int_equal(g->labels.at[1].col, 19);

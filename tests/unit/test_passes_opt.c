@@ -37,7 +37,7 @@ static void graphs_and_plans(void **state)
     assert_non_null(strstr(out, "%2 = where %1, 0.0, %0 !k0\n"));
     assert_int_equal(run(graph, "- --heuristic none"), 0);
     assert_non_null(strstr(out, "!k1\n"));
-    assert_int_equal(run(graph, "- --set max_kernel_nodes=1"), 0);
+    assert_int_equal(run(graph, "- --param max_kernel_nodes=1"), 0);
     assert_non_null(strstr(out, "!k2\n"));
     assert_int_equal(run(graph, "- --emit graph"), 0);
     assert_null(strstr(out, "!k"));
@@ -70,7 +70,7 @@ static void bad_use_is_2(void **state)
                                       "- --passes licm",
                                       "- --passes fuse",
                                       "- --heuristic best",
-                                      "- --set nodes=1",
+                                      "- --param nodes=1",
                                       "- --emit dot",
                                       "- --emit plan --passes dce",
                                       "- --emit ptx",
