@@ -169,6 +169,27 @@ static llf_status members(reader *r)
     return fill(r, 1);
 }
 
+/* Is every node that an output needs in a kernel? Asked first: what misses it would be blamed otherwise. */
+static llf_status placed(reader *r)
+{
+    const llf_graph *g = r->g;
+    bool *live = llfi_arena_alloc(&r->scratch, g->nodes.count + 1);
+    if (!live)
+        return llfi_nomem(&g->cx->diag);
+    for (size_t i = 0; i < g->outputs.count; i++)
+        live[g->outputs.at[i]] = true;
+    for (size_t i = g->nodes.count; i-- > 0;)
+        for (uint32_t k = 0; live[i] && k < g->nodes.at[i].arity; k++)
+            live[llfi_args(g, &g->nodes.at[i])[k]] = true;
+    for (llf_id id = 0; id < g->nodes.count; id++) {
+        const llfi_op_info *op = &llfi_ops[llfi_node_at(g, id)->op];
+        if (live[id] && !r->first[id] && (op->cls == LLFI_CLASS_EW || op->cls == LLFI_CLASS_COMPOSITE))
+            return llfi_fail_at(&g->cx->diag, LLF_E_PLAN, llfi_place_of(g, id), op->name,
+                                "%s is in no kernel", llfi_show_value(g, id).text);
+    }
+    return LLF_OK;
+}
+
 /* The store rule: a value is stored by the first kernel that has it, if an output or read by a kernel that
  * has it not. */
 static void stores(reader *r)
@@ -209,6 +230,7 @@ static llf_status read_labels(reader *r)
         return llfi_nomem(&r->g->cx->diag);
     LLF_TRY(number_kernels(r));
     LLF_TRY(members(r));
+    LLF_TRY(placed(r));
     stores(r);
     r->p->graph_hash = llfi_graph_hash(r->g);
     return r->p->graph_hash ? LLF_OK : llfi_nomem(&r->g->cx->diag);
