@@ -23,6 +23,9 @@ static const char *const graphs[] = {
     "graph @wide(%x: f16[8, 1], %y: f16[16]) {\n  %0 = add %x, %y\n  %1 = reshape %0, shape=[4, 32]\n  %2 = "
     "mul %1, "
     "2.5\n  %3 = broadcast_to %2, shape=[3, 4, 32]\n  ret %3, %2\n}\n",
+    "graph @guard(%x: f32[N], %y: f32[M], %z: f32[K]) {\n  %0 = add %x, %y\n  %1 = exp %y\n  %2 = mul %0, "
+    "%1\n  %3 = "
+    "add %z, %y\n  ret %2, %1, %3\n}\n",
 };
 
 static llf_context *context(void)
