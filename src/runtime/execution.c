@@ -244,8 +244,10 @@ llf_status llf_execution_stats(const llf_execution *e, llf_stats *out)
     llf_stats now = e->stats;
     size_t size = out->size; /* the caller's version of the struct */
     now.workspace_bytes = e->workspace_bytes;
-    now.modules += atomic_load_explicit(&e->loaded->variant_modules, memory_order_relaxed);
-    now.variants = atomic_load_explicit(&e->loaded->variants, memory_order_relaxed);
+    uint32_t variants, modules;
+    llfi_variants_count(e->loaded, &variants, &modules);
+    now.modules += modules;
+    now.variants = variants;
     now.size = size;
     memcpy(out, &now, size < sizeof now ? size : sizeof now);
     return LLF_OK;

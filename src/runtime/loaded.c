@@ -24,27 +24,10 @@ void llf_loaded_destroy(llf_loaded *l)
     llf_allocator mem = l->mem;
     if (l->device)
         l->device->unload(l);
-    for (llfi_variant *v = l->variant, *next; v; v = next) {
-        next = v->next;
-        llfi_variant_destroy(l, v);
-    }
-    llfi_log_lock_release(l->cx.lock);
-    if (l->locks)
-        pthread_mutex_destroy(&l->lock);
+    llfi_variants_destroy(l);
     llfi_free(&mem, l->info, l->program->modules * sizeof *l->info);
     llf_program_destroy(l->program);
     llfi_free(&mem, l, sizeof *l);
-}
-
-/* A context of the loaded's own, for compiles in llf_prepare, which may outlive the caller's. */
-static void copy_context(llf_loaded *l, const llf_context *cx)
-{
-    l->cx = *cx;
-    memset(&l->cx.diag, 0, sizeof l->cx.diag);
-    (void)llfi_fail(&l->cx.diag, LLF_OK, "%s", "");
-    llfi_log_lock_retain(l->cx.lock);
-    l->cx.dump_dir = l->program->dump_dir;
-    l->cx.override_dir = l->program->override_dir;
 }
 
 llf_status llf_program_load(llf_context *cx, const llf_program *p, int device, llf_loaded **out)
@@ -61,10 +44,8 @@ llf_status llf_program_load(llf_context *cx, const llf_program *p, int device, l
     atomic_init(&l->refs, 1);
     llfi_program_retain(p);
     l->program = (llf_program *)(uintptr_t)p; /* for its count alone */
-    copy_context(l, cx);
     l->info = llfi_alloc_zero(&l->mem, p->modules * sizeof *l->info);
-    l->locks = pthread_mutex_init(&l->lock, NULL) == 0;
-    llf_status status = l->info && l->locks ? LLF_OK : llfi_nomem(&cx->diag);
+    llf_status status = l->info && llfi_variants_create(l, cx) == LLF_OK ? LLF_OK : llfi_nomem(&cx->diag);
     if (status == LLF_OK) {
         l->device = device_of(p);
         uint64_t mode =

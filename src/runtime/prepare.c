@@ -334,8 +334,7 @@ static llf_status plan_launch(llf_execution *e, uint32_t k)
 {
     const llf_program *p = e->loaded->program;
     const llfi_schedule *s = e->schedule[k];
-    int64_t *extent = e->extents + e->extent0[k];
-    LLF_TRY(llfi_variant_extents(e, k, extent));
+    const int64_t *extent = e->launch[k].extent;
     fill_buffers(e, k);
     llf_status status = s->skeleton->launch(s, &e->launch[k]);
     if (status != LLF_OK)
@@ -352,6 +351,7 @@ static llf_status prepare_all(llf_execution *e)
     LLF_TRY(llfi_variant_choose(e));
     LLF_TRY(place_temps(e));
     point_buffers(e);
+    LLF_TRY(llfi_variant_extents(e));
     for (uint32_t k = 0; k < p->plan.kernels; k++) {
         LLF_TRY(plan_launch(e, k));
         fill_slots(e, k);

@@ -7,7 +7,6 @@
 #include "lower/lower.h"
 #include "passes/pass.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct {
@@ -122,21 +121,9 @@ struct llfi_device {
 };
 extern const llfi_device llfi_device_host, llfi_device_cuda;
 
-/* A kernel of the plan compiled once more, for inputs that do not lie row-major (variant.c). Never changes
- * once it is in the loaded's list. */
+/* Kernels of the plan compiled once more, for inputs that do not lie row-major (variant.h). */
 typedef struct llfi_variant llfi_variant;
-struct llfi_variant {
-    llfi_variant *next;
-    uint32_t kernel;
-    uint32_t inputs;       /* that it addresses by strides */
-    const uint32_t *input; /* by binding, rising */
-    const int8_t *unit;    /* by input: the axis whose stride is 1, for the sake of vectors; -1: none */
-    llfi_dims *dims;       /* the graph's, and above its symbols two per input and axis: pos and neg */
-    llfi_arena arena;
-    llfi_schedule schedule;
-    llfi_program_module module; /* without code: another variant's or the program's serves */
-    void *code;
-};
+typedef struct llfi_variants llfi_variants;
 
 struct llf_loaded {
     llf_allocator mem;
@@ -146,12 +133,7 @@ struct llf_loaded {
     double load_ms;  /* modules only */
     double start_ms; /* the driver's or ORC's first start, measured apart */
     atomic_int refs;
-    /* What prepares add, under the lock: variants, newest last. */
-    pthread_mutex_t lock;
-    bool locks;     /* the lock is made */
-    llf_context cx; /* diagnostics, log and dumps of their compiles */
-    llfi_variant *variant;
-    atomic_uint variants, variant_modules; /* for llf_stats */
+    llfi_variants *variants; /* what prepares add */
     /* per module, for bench: registers, spill bytes; host: 0 */
     struct llfi_loaded_info {
         int registers, local_bytes;
@@ -202,12 +184,17 @@ struct llf_execution {
 /* execution.c: argument blocks for the schedules that are chosen. E_NOMEM leaves those of before. */
 llf_status llfi_execution_lay_out(llf_execution *);
 
-/* variant.c: chooses code for each kernel by how the inputs lie, and compiles what is not there yet. Between
- * enter and leave. */
+/* variant.c: created and destroyed with the loaded; E_NOMEM. */
+llf_status llfi_variants_create(llf_loaded *, const llf_context *);
+void llfi_variants_destroy(llf_loaded *);
+void llfi_variants_count(const llf_loaded *, uint32_t *variants, uint32_t *modules);
+/* Chooses code for each kernel by how the inputs lie, and compiles what is not there yet. Between enter and
+ * leave. */
 llf_status llfi_variant_choose(llf_execution *);
-/* Values of the extents of the schedule chosen for a kernel. E_GUARD, E_LIMIT. */
-llf_status llfi_variant_extents(llf_execution *, uint32_t kernel, int64_t *extent);
-void llfi_variant_destroy(llf_loaded *, llfi_variant *);
+/* variant_make.c: values of the extents of the schedules that are chosen. E_GUARD, E_LIMIT. */
+llf_status llfi_variant_extents(llf_execution *);
+
+/* stride.c */
 /* Where element [0, ...] stands in a tensor's span, and its bytes; `stride` of axes of extent 1 is 0. False:
  * beyond 2^63. */
 bool llfi_stride_span(const llf_tensor *, int64_t *low, int64_t *bytes);

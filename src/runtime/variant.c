@@ -3,14 +3,15 @@
  * that input addressed by strides, which are arguments. At most two such variants of a kernel are made: the
  * first for the inputs that asked for it, with what is known of them (an axis of stride 1); the second for
  * any strides of any input. Everything here happens in llf_prepare; llf_run must not come here. */
-#include "runtime/program.h"
+#include "runtime/variant.h"
 
 #include <inttypes.h>
 
-/* One kernel's wish, and the list that variants are found in. */
+/* One kernel's wish. */
 typedef struct {
     llf_execution *e;
     llf_loaded *l;
+    llfi_variants *vs;
     uint32_t *binding; /* by node: 1 + the input that it is; 0: none */
     uint32_t kernel;
     uint32_t *read; /* inputs that the kernel reads from memory, rising */
@@ -18,14 +19,67 @@ typedef struct {
     bool strided; /* one of them does not lie row-major */
 } wish;
 
-void llfi_variant_destroy(llf_loaded *l, llfi_variant *v)
+/* ---- life */
+
+/* A context of their own, which may outlive the caller's. */
+llf_status llfi_variants_create(llf_loaded *l, const llf_context *cx)
 {
-    if (!v)
+    llfi_variants *vs = l->variants = llfi_alloc_zero(&l->mem, sizeof *vs);
+    if (vs && pthread_mutex_init(&vs->lock, NULL) != 0) {
+        llfi_free(&l->mem, vs, sizeof *vs);
+        l->variants = vs = NULL;
+    }
+    if (!vs)
+        return LLF_E_NOMEM;
+    vs->cx = *cx;
+    memset(&vs->cx.diag, 0, sizeof vs->cx.diag);
+    (void)llfi_fail(&vs->cx.diag, LLF_OK, "%s", "");
+    llfi_log_lock_retain(vs->cx.lock);
+    vs->cx.dump_dir = l->program->dump_dir;
+    vs->cx.override_dir = l->program->override_dir;
+    llfi_arena_init(&vs->arena, &vs->cx.mem);
+    return LLF_OK;
+}
+
+void llfi_variants_destroy(llf_loaded *l)
+{
+    llfi_variants *vs = l->variants;
+    if (!vs)
         return;
-    llfi_free(&l->program->mem, v->module.code.code, v->module.code.bytes + 1);
-    llfi_dims_destroy(v->dims);
-    llfi_arena_destroy(&v->arena);
-    llfi_free(&l->mem, v, sizeof *v);
+    for (size_t i = 0; i < vs->made.count; i++)
+        llfi_free(&l->program->mem, vs->made.at[i]->module.code.code, vs->made.at[i]->module.code.bytes + 1);
+    llfi_vec_free(&l->mem, &vs->made);
+    llfi_map_free(&l->mem, &vs->codes);
+    llfi_dims_destroy(vs->dims);
+    llfi_arena_destroy(&vs->arena);
+    llfi_log_lock_release(vs->cx.lock);
+    pthread_mutex_destroy(&vs->lock);
+    llfi_free(&l->mem, vs, sizeof *vs);
+}
+
+void llfi_variants_count(const llf_loaded *l, uint32_t *variants, uint32_t *modules)
+{
+    *variants = atomic_load_explicit(&l->variants->count, memory_order_relaxed);
+    *modules = atomic_load_explicit(&l->variants->modules, memory_order_relaxed);
+}
+
+/* Before the first variant: lists, and the modules that are there. */
+static llf_status begin(const wish *w)
+{
+    llfi_variants *vs = w->vs;
+    const llf_program *p = w->l->program;
+    if (vs->of)
+        return LLF_OK;
+    vs->of = llfi_arena_alloc(&vs->arena, p->plan.kernels * sizeof *vs->of);
+    bool ok = vs->of != NULL;
+    for (uint32_t m = 0; ok && m < p->modules; m++)
+        ok = llfi_map_add(&w->l->mem, &vs->codes, p->module[m].hash, m);
+    if (ok)
+        return LLF_OK;
+    vs->of = NULL;
+    llfi_map_free(&w->l->mem, &vs->codes);
+    vs->codes = (llfi_map){0};
+    return llfi_nomem(&vs->cx.diag);
 }
 
 /* ---- what a kernel wants */
@@ -71,8 +125,6 @@ static int8_t unit_axis(const llf_tensor *t)
 static bool serves(const wish *w, const llfi_variant *v)
 {
     uint32_t at = 0;
-    if (v->kernel != w->kernel)
-        return false;
     for (uint32_t i = 0; i < v->inputs; i++)
         if (!is_unit(&w->e->bind[v->input[i]].tensor, v->unit[i]))
             return false;
@@ -85,13 +137,13 @@ static bool serves(const wish *w, const llfi_variant *v)
     return true;
 }
 
-/* ---- a new one */
+/* ---- a new one, without code */
 
 /* The first variant of a kernel knows what it is for. `all`: the last one, which serves everything. */
 static bool choose_inputs(const wish *w, bool all, llfi_variant *v)
 {
-    uint32_t *input = llfi_arena_alloc(&v->arena, (w->reads + 1) * sizeof *input);
-    int8_t *unit = llfi_arena_alloc(&v->arena, w->reads + 1);
+    uint32_t *input = llfi_arena_alloc(&w->vs->arena, (w->reads + 1) * sizeof *input);
+    int8_t *unit = llfi_arena_alloc(&w->vs->arena, w->reads + 1);
     v->input = input;
     v->unit = unit;
     if (!input || !unit)
@@ -106,94 +158,89 @@ static bool choose_inputs(const wish *w, bool all, llfi_variant *v)
     return true;
 }
 
-/* Two symbols for each stride, in names that no text can have: `i` counts the variant's inputs, so that
- * kernels that are equal but for their inputs stay equal. */
-static bool make_stride(llfi_variant *v, uint32_t i, uint32_t axis, bool dropped, bool one, llfi_stride *out)
+/* Code that is there, or in the making: the program's, or that of a variant. */
+static llf_status share_code(const wish *w, llfi_variant *v)
 {
-    llfi_dim d[2];
-    for (int half = 0; half < 2; half++) {
-        char name[32];
-        int n = snprintf(name, sizeof name, "%" PRIu32 ".%" PRIu32 "%c", i, axis, half ? '-' : '+');
-        uint32_t symbol = llfi_dims_symbol(v->dims, name, (size_t)n);
-        if (symbol == UINT32_MAX)
-            return false;
-        d[half] = dropped || one ? llfi_dim_const(v->dims, one && !half) : llfi_dim_sym(v->dims, symbol);
-        if (d[half] == LLFI_DIM_NONE)
-            return false;
-    }
-    *out = (llfi_stride){d[0], d[1]};
-    return true;
-}
-
-static llf_status make_strides(const wish *w, llfi_variant *v, llfi_strides *out)
-{
-    const llf_graph *g = w->l->program->graph;
-    llf_id *node = llfi_arena_alloc(&v->arena, (v->inputs + 1) * sizeof *node);
-    llfi_stride(*stride)[LLFI_RANK] = llfi_arena_alloc(&v->arena, (v->inputs + 1) * sizeof *stride);
-    if (!node || !stride)
-        return LLF_E_NOMEM;
-    for (uint32_t i = 0; i < v->inputs; i++) {
-        node[i] = g->inputs.at[v->input[i]];
-        llfi_type t = llfi_type_of(g, node[i]);
-        for (uint32_t axis = 0; axis < t.rank; axis++) {
-            int64_t extent;
-            bool dropped = llfi_dim_is_const(g->dims, t.dim[axis], &extent) && extent <= 1;
-            if (!make_stride(v, i, axis, dropped, !dropped && v->unit[i] == (int)axis, &stride[i][axis]))
-                return LLF_E_NOMEM;
+    llfi_variants *vs = w->vs;
+    const llf_program *p = w->l->program;
+    size_t cursor = 0;
+    for (uint32_t i; (i = llfi_map_next(&vs->codes, v->module.hash, &cursor)) != UINT32_MAX;) {
+        if (i < p->modules) {
+            v->code = w->l->device->code(w->l, i);
+            return LLF_OK;
+        }
+        const llfi_variant *other = vs->made.at[i - p->modules]; /* dead ones own nothing */
+        if (other->owner == other && other->module.hash == v->module.hash) {
+            v->owner = other;
+            return LLF_OK;
         }
     }
-    *out = (llfi_strides){v->inputs, node, (const llfi_stride(*)[LLFI_RANK])stride};
+    v->owner = v;
+    uint32_t place = p->modules + (uint32_t)vs->made.count;
+    return llfi_map_add(&w->l->mem, &vs->codes, v->module.hash, place) ? LLF_OK : LLF_E_NOMEM;
+}
+
+static llf_status make(const wish *w, bool all, llfi_variant **out)
+{
+    llfi_variants *vs = w->vs;
+    llfi_variant *v = llfi_arena_alloc(&vs->arena, sizeof *v);
+    *out = NULL;
+    if (!v || !llfi_vec_reserve(&w->l->mem, &vs->made, 1))
+        return LLF_E_NOMEM;
+    v->kernel = w->kernel;
+    if (!choose_inputs(w, all, v))
+        return LLF_E_NOMEM;
+    LLF_TRY(llfi_variant_make(vs, w->l->program, v));
+    LLF_TRY(share_code(w, v));
+    vs->made.at[vs->made.count++] = v;
+    *out = v;
     return LLF_OK;
 }
 
-/* The program's graph with strides, in dims of the variant's own: others read the program's meanwhile. */
-static llf_status make_schedule(const wish *w, llfi_variant *v, llf_graph *graph)
+static llf_status describe_failure(const wish *w, llf_status status)
 {
     const llf_program *p = w->l->program;
-    llfi_strides *strides = llfi_arena_alloc(&v->arena, sizeof *strides);
-    v->dims = llfi_dims_clone(p->graph->dims, &w->l->mem);
-    if (!strides || !v->dims)
-        return LLF_E_NOMEM;
-    LLF_TRY(make_strides(w, v, strides));
-    *graph = *p->graph;
-    graph->dims = v->dims;
-    graph->strides = strides;
-    LLF_TRY(llfi_schedule_make(NULL, graph, &p->plan, v->kernel, &p->target, &v->arena, &v->schedule));
-    v->module.first = v->kernel;
-    v->module.hash =
-        llfi_kernel_hash(graph, v->schedule.demands, &p->plan.kernel[v->kernel], &v->schedule, &p->target);
-    llfi_kernel_name(p->graph, &p->plan.kernel[v->kernel], v->schedule.skeleton, v->module.hash,
-                     v->module.name, sizeof v->module.name);
-    return LLF_OK;
+    if (status == LLF_E_NOMEM)
+        return llfi_nomem(&w->vs->cx.diag);
+    return llfi_fail(&w->vs->cx.diag, status, "kernel %s cannot be made for inputs with strides: %s",
+                     p->module[p->kernel[w->kernel].module].name,
+                     status == LLF_E_LIMIT ? "too many kernel parameters or index expressions"
+                                           : llf_status_text(status));
 }
 
-/* Code that is there already. */
-static void *find_code(const llf_loaded *l, uint64_t hash)
+/* One that serves, or a new one at the list's end. */
+static llf_status find(const wish *w, llfi_variant **out)
 {
-    const llf_program *p = l->program;
-    for (uint32_t m = 0; m < p->modules; m++)
-        if (p->module[m].hash == hash)
-            return l->device->code(l, m);
-    for (const llfi_variant *v = l->variant; v; v = v->next)
-        if (v->code && v->module.hash == hash)
-            return v->code;
-    return NULL;
+    llfi_variant **end = &w->vs->of[w->kernel];
+    bool first = !*end;
+    for (; *end; end = &(*end)->next)
+        if (serves(w, *end)) {
+            *out = *end;
+            return LLF_OK;
+        }
+    llf_status status = make(w, !first, end);
+    if (status == LLF_E_LIMIT && !first) /* not all at once: then what is needed now */
+        status = make(w, false, end);
+    *out = *end;
+    return status == LLF_OK ? LLF_OK : describe_failure(w, status);
 }
+
+/* ---- code */
 
 static void log_reason(const wish *w, const llfi_variant *v)
 {
-    const llf_context *cx = &w->l->cx;
+    const llf_context *cx = &w->vs->cx;
     if (!llfi_log_on(cx, LLFI_LOG_RECOMPILES))
         return;
     llfi_str s;
     llfi_str_init(&s, &w->l->mem);
     llfi_str_printf(&s, "compile %s, kernel %" PRIu32 " again:", v->module.name, v->kernel);
-    for (uint32_t i = 0; i < w->reads; i++) {
-        const llf_tensor *t = &w->e->bind[w->read[i]].tensor;
+    for (uint32_t i = 0; i < v->inputs; i++) {
+        const llf_tensor *t = &w->e->bind[v->input[i]].tensor;
         char name[300];
-        if (!w->e->bind[w->read[i]].strided)
+        if (!w->e->bind[v->input[i]].strided)
             continue;
-        llfi_str_printf(&s, " %s of shape [", llfi_prepare_name(w->e, w->read[i], name, sizeof name));
+        llfi_str_printf(&s, " %s of shape [", llfi_prepare_name(w->e, v->input[i], name, sizeof name));
         for (uint32_t a = 0; a < t->rank; a++)
             llfi_str_printf(&s, "%s%" PRId64, a ? ", " : "", t->shape[a]);
         llfi_str_puts(&s, "] has strides [");
@@ -207,71 +254,51 @@ static void log_reason(const wish *w, const llfi_variant *v)
     llfi_str_free(&s);
 }
 
-static llf_status compile(const wish *w, llfi_variant *v, const llf_graph *graph)
+static llf_status compile(const wish *w, size_t from)
 {
+    llfi_variants *vs = w->vs;
     llf_loaded *l = w->l;
     const llf_program *p = l->program;
-    const llfi_program_job job = {graph, &p->plan.kernel[v->kernel], &v->schedule, &v->module};
-    log_reason(w, v);
-    LLF_TRY(p->compile(&l->cx, p, &job, 1));
-    LLF_TRY(l->device->add(&l->cx.diag, l, &v->module, &v->code));
-    atomic_fetch_add_explicit(&l->variant_modules, 1, memory_order_relaxed);
-    return LLF_OK;
-}
-
-static llf_status describe_failure(const wish *w, llf_status status)
-{
-    llfi_diag *d = &w->l->cx.diag;
-    const llf_program *p = w->l->program;
-    if (status == LLF_E_NOMEM)
-        return llfi_nomem(d);
-    return llfi_fail(d, status, "kernel %s cannot be made for inputs with strides: %s",
-                     p->module[p->kernel[w->kernel].module].name,
-                     status == LLF_E_LIMIT ? "too many kernel parameters" : llf_status_text(status));
-}
-
-static llf_status make(const wish *w, bool all, llfi_variant **out)
-{
-    llf_loaded *l = w->l;
-    llf_graph graph;
-    llfi_variant *v = *out = llfi_alloc_zero(&l->mem, sizeof *v);
-    if (!v)
-        return llfi_nomem(&l->cx.diag);
-    v->kernel = w->kernel;
-    llfi_arena_init(&v->arena, &l->mem);
-    llf_status status = choose_inputs(w, all, v) ? make_schedule(w, v, &graph) : LLF_E_NOMEM;
-    if (status != LLF_OK) {
-        status = describe_failure(w, status);
-    } else {
-        v->code = find_code(l, v->module.hash);
-        status = v->code ? LLF_OK : compile(w, v, &graph);
+    size_t most = vs->made.count - from;
+    uint32_t jobs = 0;
+    llfi_program_job *job = llfi_alloc_zero(&l->mem, most * sizeof *job);
+    if (!job)
+        return llfi_nomem(&vs->cx.diag);
+    for (size_t i = from; i < vs->made.count; i++) {
+        llfi_variant *v = vs->made.at[i];
+        if (v->owner != v)
+            continue;
+        log_reason(w, v);
+        job[jobs++] = (llfi_program_job){v->graph, &p->plan.kernel[v->kernel], &v->schedule, &v->module};
     }
-    if (status != LLF_OK) {
-        llfi_variant_destroy(l, v);
-        *out = NULL;
+    llf_status status = jobs ? p->compile(&vs->cx, p, job, jobs) : LLF_OK;
+    for (size_t i = from; status == LLF_OK && i < vs->made.count; i++) {
+        llfi_variant *v = vs->made.at[i];
+        if (v->owner == v)
+            status = l->device->add(&vs->cx.diag, l, &v->module, &v->code);
+        else if (v->owner) /* older, so it has been added */
+            v->code = v->owner->code;
     }
+    llfi_free(&l->mem, job, most * sizeof *job);
     return status;
 }
 
-/* The list's end, where a new one goes, unless one serves. Under the lock. */
-static llf_status find(const wish *w, const llfi_variant **out)
+/* Those of this prepare that have no code now will never have any. */
+static void drop_failed(const wish *w, size_t from)
 {
-    llfi_variant **end = &w->l->variant;
-    uint32_t before = 0;
-    for (; *end; end = &(*end)->next) {
-        before += (*end)->kernel == w->kernel;
-        if (serves(w, *end)) {
-            *out = *end;
-            return LLF_OK;
+    llfi_variants *vs = w->vs;
+    for (size_t i = from; i < vs->made.count; i++) {
+        llfi_variant *v = vs->made.at[i], **at = &vs->of[v->kernel];
+        if (v->code) {
+            atomic_fetch_add_explicit(&vs->count, 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&vs->modules, v->owner == v, memory_order_relaxed);
+            continue;
         }
+        while (*at != v)
+            at = &(*at)->next;
+        *at = v->next;
+        v->owner = NULL;
     }
-    llf_status status = make(w, before > 0, end);
-    if (status == LLF_E_LIMIT && before) /* not all at once: then what is needed now */
-        status = make(w, false, end);
-    if (status == LLF_OK)
-        atomic_fetch_add_explicit(&w->l->variants, 1, memory_order_relaxed);
-    *out = *end;
-    return status;
 }
 
 /* ---- the choice */
@@ -284,108 +311,67 @@ static void choose_own(llf_execution *e, uint32_t k)
     e->code[k] = e->loaded->device->code(e->loaded, p->kernel[k].module);
 }
 
-static llf_status choose_kernel(wish *w, uint32_t k)
+/* Under the lock. */
+static llf_status choose_all(wish *w)
 {
     llf_execution *e = w->e;
-    const llfi_variant *v = NULL;
-    read_by(w, k);
-    choose_own(e, k);
-    if (!w->strided)
-        return LLF_OK;
-    llf_status status = find(w, &v);
-    if (status != LLF_OK) {
-        llfi_diag_copy(&e->diag, &w->l->cx.diag);
-        return status;
+    uint32_t kernels = w->l->program->plan.kernels;
+    LLF_TRY(begin(w));
+    size_t from = w->vs->made.count;
+    llf_status status = LLF_OK;
+    for (uint32_t k = 0; status == LLF_OK && k < kernels; k++) {
+        llfi_variant *v = NULL;
+        read_by(w, k);
+        if (w->strided)
+            status = find(w, &v);
+        e->variant[k] = v;
     }
-    e->variant[k] = v;
-    e->schedule[k] = &v->schedule;
-    e->code[k] = v->code;
-    return LLF_OK;
+    if (status == LLF_OK && w->vs->made.count > from)
+        status = compile(w, from);
+    drop_failed(w, from);
+    for (uint32_t k = 0; k < kernels; k++) {
+        const llfi_variant *v = e->variant[k];
+        if (status != LLF_OK || !v) {
+            choose_own(e, k);
+            continue;
+        }
+        e->schedule[k] = &v->schedule;
+        e->code[k] = v->code;
+    }
+    return status;
 }
 
-llf_status llfi_variant_choose(llf_execution *e)
+static llf_status choose_strided(llf_execution *e)
 {
     llf_loaded *l = e->loaded;
     const llf_program *p = l->program;
-    bool strided = false;
-    for (uint32_t b = 0; b < e->inputs; b++)
-        strided |= e->bind[b].strided;
-    for (uint32_t k = 0; k < p->plan.kernels && !strided; k++)
-        choose_own(e, k);
-    if (!strided)
-        return llfi_execution_lay_out(e);
     size_t nodes = p->graph->nodes.count;
-    wish w = {.e = e, .l = l};
+    wish w = {.e = e, .l = l, .vs = l->variants};
     w.binding = llfi_alloc_zero(&e->mem, nodes * sizeof *w.binding);
     w.read = llfi_alloc_zero(&e->mem, (e->inputs + 1) * sizeof *w.read);
     llf_status status = w.binding && w.read ? LLF_OK : llfi_nomem(&e->diag);
     for (uint32_t b = 0; status == LLF_OK && b < e->inputs; b++)
         w.binding[p->graph->inputs.at[b]] = b + 1;
-    pthread_mutex_lock(&l->lock);
-    for (uint32_t k = 0; status == LLF_OK && k < p->plan.kernels; k++)
-        status = choose_kernel(&w, k);
-    pthread_mutex_unlock(&l->lock);
+    if (status == LLF_OK) {
+        pthread_mutex_lock(&w.vs->lock);
+        status = choose_all(&w);
+        if (status != LLF_OK)
+            llfi_diag_copy(&e->diag, &w.vs->cx.diag);
+        pthread_mutex_unlock(&w.vs->lock);
+    }
     llfi_free(&e->mem, w.binding, nodes * sizeof *w.binding);
     llfi_free(&e->mem, w.read, (e->inputs + 1) * sizeof *w.read);
-    return status == LLF_OK ? llfi_execution_lay_out(e) : status;
+    return status;
 }
 
-/* ---- extents */
-
-/* The graph's symbols, then two for each input and axis. `zero`: as if every stride were 0. */
-static void fill_symbols(const llf_execution *e, const llfi_variant *v, bool zero, int64_t *symbol)
+llf_status llfi_variant_choose(llf_execution *e)
 {
-    uint32_t n = llfi_dims_symbols(e->loaded->program->graph->dims);
-    memcpy(symbol, e->symbol, n * sizeof *symbol);
-    for (uint32_t i = 0; i < v->inputs; i++) {
-        const llf_tensor *t = &e->bind[v->input[i]].tensor;
-        int64_t stride[LLF_MAX_RANK];
-        llfi_stride_of(t, stride);
-        for (uint32_t a = 0; a < t->rank; a++) {
-            symbol[n++] = !zero && stride[a] > 0 ? stride[a] : 0;
-            symbol[n++] = !zero && stride[a] < 0 ? -stride[a] : 0;
-        }
-    }
-}
-
-static bool evaluate(const llfi_schedule *s, const llfi_dims *dims, const int64_t *symbol, int64_t *extent)
-{
-    for (uint32_t i = 0; i < s->dims; i++)
-        if (!llfi_dim_eval(dims, s->dim[i], symbol, &extent[i]))
-            return false;
-    return true;
-}
-
-llf_status llfi_variant_extents(llf_execution *e, uint32_t k, int64_t *extent)
-{
-    const llf_program *p = e->loaded->program;
-    const llfi_variant *v = e->variant[k];
-    const char *name = p->module[p->kernel[k].module].name;
-    bool ok, strides = false;
-    if (!v) {
-        ok = evaluate(e->schedule[k], p->graph->dims, e->symbol, extent);
-    } else {
-        size_t n = llfi_dims_symbols(v->dims);
-        int64_t *symbol = llfi_alloc(&e->mem, n * sizeof *symbol);
-        if (!symbol)
-            return llfi_nomem(&e->diag);
-        fill_symbols(e, v, false, symbol);
-        ok = evaluate(e->schedule[k], v->dims, symbol, extent);
-        if (!ok) { /* are the strides at fault? */
-            fill_symbols(e, v, true, symbol);
-            strides = evaluate(e->schedule[k], v->dims, symbol, extent);
-        }
-        llfi_free(&e->mem, symbol, n * sizeof *symbol);
-    }
-    if (ok)
-        return LLF_OK;
-    if (!strides)
-        return llfi_fail(&e->diag, LLF_E_GUARD,
-                         "kernel %s: an extent cannot be computed from the inputs' shapes", name);
-    char input[300];
-    uint32_t b = v->input[0];
-    for (uint32_t i = 0; i < v->inputs && !e->bind[b].strided; i++)
-        b = v->input[i];
-    return llfi_fail(&e->diag, LLF_E_LIMIT, "%s: kernel %s computes offsets beyond 2^63 from its strides",
-                     llfi_prepare_name(e, b, input, sizeof input), name);
+    bool strided = false;
+    for (uint32_t b = 0; b < e->inputs; b++)
+        strided |= e->bind[b].strided;
+    for (uint32_t k = 0; k < e->loaded->program->plan.kernels && !strided; k++)
+        choose_own(e, k);
+    if (strided)
+        LLF_TRY(choose_strided(e));
+    return llfi_execution_lay_out(e);
 }

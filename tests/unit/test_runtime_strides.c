@@ -522,6 +522,42 @@ static void sizes_are_not_compiled(void **state)
     test_close(&r);
 }
 
+/* Kernels that are equal but for their inputs share the module of their variants, as they do their own. */
+static void equal_kernels_share_a_variant(void **state)
+{
+    (void)state;
+    enum { KERNELS = 40 };
+    char text[8192] = "graph @many(";
+    for (int i = 0; i < KERNELS; i++)
+        snprintf(text + strlen(text), 100, "%s%%x%d: f32[A%d, B%d]", i ? ", " : "", i, i, i);
+    snprintf(text + strlen(text), 10, ") {\n");
+    for (int i = 0; i < KERNELS; i++)
+        snprintf(text + strlen(text), 100, "  %%y%d = neg %%x%d\n", i, i);
+    for (int i = 0; i < KERNELS; i++)
+        snprintf(text + strlen(text), 100, "%s%%y%d", i ? ", " : "  ret ", i);
+    snprintf(text + strlen(text), 10, "\n}\n");
+    test_road r = open_text(text);
+    static float x[64], y[KERNELS][6];
+    uint32_t kernels = stats_of(r.e).kernels, modules = stats_of(r.e).modules;
+    for (int i = 0; i < 64; i++)
+        x[i] = (float)i;
+    for (uint32_t i = 0; i < KERNELS; i++) {
+        llf_tensor in = {.data = x + i % 5, .dtype = LLF_F32, .rank = 2, .strided = true, .shape = {2, 3}};
+        in.strides[0] = i < KERNELS - 1 ? 20 + i % 4 : 3; /* the last is row-major */
+        in.strides[1] = 1;
+        bind_to(&r, i, in);
+        bind_to(&r, KERNELS + i, (llf_tensor){.data = y[i], .dtype = LLF_F32, .rank = 2, .shape = {2, 3}});
+    }
+    go(&r);
+    for (uint32_t i = 0; i < KERNELS; i++)
+        for (uint32_t j = 0; j < 6; j++)
+            assert_true(y[i][j] == -(float)(i % 5 + j / 3 * (i < KERNELS - 1 ? 20 + i % 4 : 3) + j % 3));
+    llf_stats now = stats_of(r.e);
+    assert_true(kernels == KERNELS ? now.modules == modules + 1 : now.modules <= 2 * modules);
+    assert_true(kernels < KERNELS || now.variants == KERNELS - 1);
+    test_close(&r);
+}
+
 /* ---- shared by threads */
 
 typedef struct {
@@ -686,6 +722,7 @@ int main(void)
         cmocka_unit_test(bound_anew),
         cmocka_unit_test(scalars_are_not_compiled),
         cmocka_unit_test(sizes_are_not_compiled),
+        cmocka_unit_test(equal_kernels_share_a_variant),
         cmocka_unit_test(threads_share_variants),
         cmocka_unit_test(the_log_says_why),
         cmocka_unit_test(each_allocation_fails_once),
