@@ -54,9 +54,9 @@ static void *worker(void *user)
         uint64_t i = atomic_fetch_add(&w->next, 1);
         if (i >= w->count)
             break;
-        bool ok = w->emit
-                      ? emit_graph(cx, w->options.target, w->options.views, w->emit, w->first + i, &report)
-                      : check_graph(cx, &w->options, w->first + i, &report);
+        bool ok = w->emit ? emit_graph(cx, w->options.target, w->options.views, w->options.strides, w->emit,
+                                       w->first + i, &report)
+                          : check_graph(cx, &w->options, w->first + i, &report);
         finish(w, ok, &report);
     }
     if (device && !w->emit)
