@@ -62,6 +62,24 @@ static LLVMValueRef number(const llfi_site *s, int64_t value)
     return LLVMConstInt(llfi_index_type(s), (uint64_t)value, 1);
 }
 
+/* Argument `i`, or its place in the table that stands for it: loaded where it is used, since all at once
+ * would fill the registers. Nobody writes there, so LLVM may join loads. */
+static LLVMValueRef stride(llfi_site *s, uint32_t i)
+{
+    llfi_emit *e = &s->emit;
+    uint32_t table = i;
+    if (s->arg[i])
+        return s->arg[i];
+    while (s->schedule->arg[table].kind != LLFI_ARG_TABLE)
+        table--;
+    LLVMValueRef at = LLVMConstInt(e->i64, i - table - 1, 0);
+    LLVMValueRef v = LLVMBuildLoad2(e->b, e->i64, LLVMBuildGEP2(e->b, e->i64, s->arg[table], &at, 1, ""), "");
+    LLVMSetAlignment(v, 8);
+    LLVMSetMetadata(v, LLVMGetMDKindIDInContext(e->lx, "invariant.load", 14),
+                    LLVMMetadataAsValue(e->lx, LLVMMDNodeInContext2(e->lx, NULL, 0)));
+    return v;
+}
+
 LLVMValueRef llfi_index_dim(llfi_site *s, llfi_dim d)
 {
     llfi_emit *e = &s->emit;
@@ -71,7 +89,7 @@ LLVMValueRef llfi_index_dim(llfi_site *s, llfi_dim d)
     for (uint32_t i = 0; i < s->schedule->args; i++) {
         const llfi_arg *a = &s->schedule->arg[i];
         if (a->kind == LLFI_ARG_STRIDE && s->schedule->dim[a->ref] == d)
-            return s->demands.space.narrow ? LLVMBuildTrunc(e->b, s->arg[i], e->i32, "") : s->arg[i];
+            return s->demands.space.narrow ? LLVMBuildTrunc(e->b, stride(s, i), e->i32, "") : stride(s, i);
     }
     (void)llfi_fail(e->diag, LLF_E_INTERNAL, "kernel %s has no argument for an extent", s->name);
     e->status = LLF_E_INTERNAL;

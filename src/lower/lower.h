@@ -88,9 +88,10 @@ typedef struct llfi_site {
     const llfi_schedule *schedule;
     llfi_demands demands;
     LLVMValueRef *val; /* by demand, in register form; scope 0: width 1; NULL: not yet made */
-    bool *fixed; /* by demand: made of literals alone, by EXACT ops */
+    bool *fixed;       /* by demand: made of literals alone, by EXACT ops */
     LLVMValueRef function;
-    LLVMValueRef *arg;        /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar */
+    LLVMValueRef *arg;        /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar;
+                                 NULL: in a table (llfi_index_dim) */
     LLVMValueRef range[2];    /* host: first iteration of this call and one past its last, i64 */
     const char *name;         /* of the kernel function */
     struct llfi_index *index; /* index.c: what is known of offsets in this block */

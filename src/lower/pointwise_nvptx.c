@@ -36,7 +36,8 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
 {
     llfi_pointwise_sums sums;
     LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
-    s->width = choose_width(&sums);
+    /* Two parts of a kernel would share the loads from a table, all of them in registers at once. */
+    s->width = s->table ? 1 : choose_width(&sums);
     int64_t inner;
     while (s->inner && llfi_dim_is_const(g->dims, s->dim[s->inner], &inner) && inner % s->width)
         s->width /= 2; /* vectors stay within a row */

@@ -173,7 +173,7 @@ llf_status llfi_tiled_plan(llf_graph *g, const llfi_kernel *k, const llfi_target
     llfi_pointwise_sums sums;
     LLF_TRY(llfi_pointwise_plan(g, k, target, LLFI_TILED_VALUES, arena, s, &sums));
     const llfi_demands *list = s->demands;
-    if (list->forms == 0 || list->space.axes < 2 || s->uniform_store)
+    if (list->forms == 0 || list->space.axes < 2 || s->uniform_store || s->table)
         return LLF_E_UNSUPPORTED;
     s->tile.axis = other_axis(g, list);
     llfi_tiled_wish wish = wish_of(g, k, list, &sums, s->tile.axis);

@@ -153,6 +153,14 @@ static void release(llf_loaded *l, void *p, size_t bytes)
     llfi_free(&l->mem, block, bytes + 2 * ALIGN);
 }
 
+static llf_status upload(llfi_diag *d, llf_loaded *l, void *to, const void *from, size_t bytes)
+{
+    (void)d;
+    (void)l;
+    memcpy(to, from, bytes);
+    return LLF_OK;
+}
+
 /* ---- run */
 
 static llf_status enter(llfi_diag *d, llf_loaded *l, uint64_t *token)
@@ -216,6 +224,7 @@ const llfi_device llfi_device_host = {.name = "host",
                                       .leave = leave,
                                       .alloc = allocate,
                                       .free = release,
+                                      .upload = upload,
                                       .reach = NULL,
                                       .code = code_of,
                                       .add = add,

@@ -96,11 +96,14 @@ static void release_workspace(llf_execution *e)
 {
     llf_loaded *l = e->loaded;
     uint64_t token;
-    if (!e->workspace || l->device->enter(NULL, l, &token) != LLF_OK)
+    if ((!e->workspace && !e->table) || l->device->enter(NULL, l, &token) != LLF_OK)
         return;
-    l->device->free(l, e->workspace, e->workspace_bytes);
+    if (e->workspace)
+        l->device->free(l, e->workspace, e->workspace_bytes);
+    if (e->table)
+        l->device->free(l, e->table, e->table_bytes);
     l->device->leave(l, token);
-    e->workspace = NULL;
+    e->workspace = e->table = NULL;
 }
 
 void llf_execution_destroy(llf_execution *e)

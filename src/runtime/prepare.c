@@ -325,7 +325,7 @@ static void fill_slots(llf_execution *e, uint32_t k)
             slot[i] = *(const uint64_t *)e->buffer[a->ref];
         else if (a->kind == LLFI_ARG_STRIDE)
             slot[i] = (uint64_t)e->launch[k].extent[a->ref];
-        else
+        else if (a->kind == LLFI_ARG_DIM) /* a TABLE's is make_tables' */
             slot[i] = (uint64_t)e->launch[k].value[a->ref];
     }
 }
@@ -343,6 +343,47 @@ static llf_status plan_launch(llf_execution *e, uint32_t k)
     return LLF_OK;
 }
 
+/* The argument that is a table; s->args: none. */
+static uint32_t table_of(const llfi_schedule *s)
+{
+    uint32_t i = 0;
+    while (i < s->args && s->arg[i].kind != LLFI_ARG_TABLE)
+        i++;
+    return i;
+}
+
+static size_t table_bytes(const llfi_schedule *s)
+{
+    uint32_t t = table_of(s);
+    return t < s->args ? (s->args - t - 1) * sizeof(uint64_t) : 0;
+}
+
+/* Never in the place of the one before, which a run may still be reading. */
+static llf_status make_tables(llf_execution *e)
+{
+    llf_loaded *l = e->loaded;
+    uint32_t kernels = l->program->plan.kernels;
+    size_t total = 0, at = 0;
+    for (uint32_t k = 0; k < kernels; k++)
+        total += table_bytes(e->schedule[k]);
+    if (e->table)
+        l->device->free(l, e->table, e->table_bytes);
+    e->table = NULL;
+    e->table_bytes = total;
+    if (total)
+        LLF_TRY(l->device->alloc(&e->diag, l, total, &e->table));
+    for (uint32_t k = 0; k < kernels; k++) {
+        size_t bytes = table_bytes(e->schedule[k]);
+        uint64_t *slot = e->slots + e->slot0[k] + table_of(e->schedule[k]);
+        if (!bytes)
+            continue;
+        *slot = (uintptr_t)e->table + at;
+        LLF_TRY(l->device->upload(&e->diag, l, (char *)e->table + at, slot + 1, bytes));
+        at += bytes;
+    }
+    return LLF_OK;
+}
+
 static llf_status prepare_all(llf_execution *e)
 {
     const llf_program *p = e->loaded->program;
@@ -356,6 +397,7 @@ static llf_status prepare_all(llf_execution *e)
         LLF_TRY(plan_launch(e, k));
         fill_slots(e, k);
     }
+    LLF_TRY(make_tables(e));
     if (e->loaded->device->ready)
         e->loaded->device->ready(e->loaded, e->launch, p->plan.kernels);
     return LLF_OK;

@@ -106,6 +106,8 @@ struct llfi_device {
     /* The rest run between enter and leave. */
     llf_status (*alloc)(llfi_diag *, llf_loaded *, size_t bytes, void **); /* 256-byte aligned */
     void (*free)(llf_loaded *, void *, size_t bytes);
+    llf_status (*upload)(llfi_diag *, llf_loaded *, void *to, const void *from,
+                         size_t bytes); /* done at return */
     /* Can kernels reach this memory? `what` names it. NULL: every pointer is taken. */
     llf_status (*reach)(llfi_diag *, llf_loaded *, const char *what, const void *data);
     /* What launch takes for a module of the program. */
@@ -164,6 +166,8 @@ struct llf_execution {
     int64_t *symbol;
     void *workspace;
     size_t workspace_bytes;
+    void *table; /* in memory of the device: what kernels take by LLFI_ARG_TABLE */
+    size_t table_bytes;
     llfi_span *span; /* by binding */
     uint32_t *order; /* by output: room for the overlap check */
     void **buffer;   /* by node id: address, for INPUT (scalars: of their bits), outputs and temps */

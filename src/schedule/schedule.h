@@ -15,6 +15,7 @@ typedef enum {
     LLFI_ARG_BUFFER, /* ref = node id: address of its buffer */
     LLFI_ARG_DIM,    /* ref = index into llfi_launch.value, computed by the skeleton's launch */
     LLFI_ARG_STRIDE, /* ref = index into schedule->dim: its value */
+    LLFI_ARG_TABLE,  /* address of the values of the STRIDEs behind it, which are no parameters then */
     LLFI_ARG_SCALAR  /* ref = node id of a scalar INPUT: its bits, zero-extended */
 } llfi_arg_kind;
 typedef struct {
@@ -56,6 +57,7 @@ typedef struct {
     bool one_body;         /* GPU: threads with a vector and threads with an element share the arithmetic */
     uint32_t vector_align; /* bytes that every `vector` buffer's address must be a multiple of for the vector
                               path */
+    bool table;            /* there is a TABLE among the arguments */
     uint32_t cost;         /* estimated instructions per element */
     struct {
         uint32_t x, y;   /* tiled: points of a tile along the innermost axis and along `axis`; else 0 */

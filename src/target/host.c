@@ -54,7 +54,7 @@ static llf_status load_arguments(llfi_site *site, LLVMValueRef slots)
 {
     llfi_emit *e = &site->emit;
     const llfi_schedule *s = site->schedule;
-    for (uint32_t i = 0; i < s->args; i++) {
+    for (uint32_t i = 0; i < s->args && (!i || s->arg[i - 1].kind != LLFI_ARG_TABLE); i++) {
         LLVMValueRef at = LLVMConstInt(e->i64, (uint64_t)i * 8, false);
         LLVMValueRef slot = LLVMBuildInBoundsGEP2(e->b, e->i8, slots, &at, 1, "");
         LLVMTypeRef type = LLVMPointerTypeInContext(e->lx, 0);

@@ -181,6 +181,65 @@ static int dumps(void)
     return 0;
 }
 
+/* 200 inputs: with their strides far more than 4096 bytes of parameters. */
+static llf_graph *sum200(llf_context *cx)
+{
+    static char text[32768];
+    size_t n = (size_t)snprintf(text, sizeof text, "graph @sum200(");
+    for (int i = 0; i < 200; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%%x%d: f32[A, B]", i ? ", " : "", i);
+    n += (size_t)snprintf(text + n, sizeof text - n, ") {\n  %%s0 = neg %%x0\n");
+    for (int i = 1; i < 200; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "  %%s%d = add %%s%d, %%x%d\n", i, i - 1, i);
+    n += (size_t)snprintf(text + n, sizeof text - n, "  ret %%s199\n}\n");
+    llf_graph *g = NULL;
+    CHECK(llf_graph_parse(cx, text, n, "sum200", &g) == LLF_OK, "%s", llf_last_error(cx)->message);
+    return g;
+}
+
+static int table(void)
+{
+    way w;
+    llf_options o = {.size = sizeof o, .target = target, .set = "max_kernel_buffers=400"};
+    w = (way){.cx = llf_context_create(NULL)};
+    w.g = sum200(w.cx);
+    CHECK(llf_compile(w.cx, w.g, &o, &w.p) == LLF_OK && load(&w, -1) == LLF_OK, "%s", error(&w));
+    float *x = memory(&w), *y = memory(&w);
+    for (uint32_t i = 0; i < 200; i++) {
+        llf_tensor t = matrix(x + i, 4, 8, 24 + 8 * (i % 3), i % 2 ? 2 : 1);
+        CHECK(llf_bind(w.e, i, &t) == LLF_OK, "%s", error(&w));
+    }
+    llf_tensor z = matrix(y, 4, 8, 8, 1);
+    CHECK(llf_bind(w.e, 200, &z) == LLF_OK, "%s", error(&w));
+    CHECK(llf_prepare(w.e) == LLF_OK && llf_run(w.e, NULL) == LLF_OK, "%s", error(&w));
+    uint32_t tables = 0;
+    for (uint32_t k = 0; k < w.p->plan.kernels; k++) {
+        const llfi_schedule *s = w.e->schedule[k];
+        uint32_t params = 0;
+        while (params < s->args && s->arg[params].kind != LLFI_ARG_TABLE)
+            params++;
+        if (params == s->args)
+            continue;
+        tables++;
+        const uint64_t *slot = w.e->slots + w.e->slot0[k];
+        CHECK((params + 1) * 8 <= 4096, "%u parameters", params + 1);
+        for (uint32_t i = params + 1; i < s->args; i++) /* the fake's device memory can be read */
+            CHECK(((const uint64_t *)(uintptr_t)slot[params])[i - params - 1] ==
+                      (uint64_t)w.e->launch[k].extent[s->arg[i].ref],
+                  "stride %u", i);
+    }
+    CHECK(tables > 0, "nothing to test");
+    end(&w);
+    nothing_alive();
+    return 0;
+}
+
+static void strides_beyond_the_parameters(void **state)
+{
+    (void)state;
+    CHILD(table);
+}
+
 static void which_kernels_are_launched(void **state)
 {
     (void)state;
@@ -203,10 +262,9 @@ int main(int argc, char **argv)
 {
     FAKE_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(which_kernels_are_launched),
-        cmocka_unit_test(both_ends_must_be_reached),
-        cmocka_unit_test(each_call_fails_once),
-        cmocka_unit_test(variants_are_dumped),
+        cmocka_unit_test(which_kernels_are_launched),    cmocka_unit_test(both_ends_must_be_reached),
+        cmocka_unit_test(each_call_fails_once),          cmocka_unit_test(variants_are_dumped),
+        cmocka_unit_test(strides_beyond_the_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -558,6 +558,43 @@ static void equal_kernels_share_a_variant(void **state)
     test_close(&r);
 }
 
+/* More strides than a kernel may have parameters: the same bits from a table. */
+static void strides_beyond_the_parameters(void **state)
+{
+    (void)state;
+    test_road r = open_text("graph @sub4(%x: f32[A, B, C, D], %y: f32[A, B, C, D]) {\n"
+                            "  %0 = flip %y, axes=[1, 3]\n  %1 = sub %x, %0\n  ret %1\n}\n");
+    const int64_t shape[] = {3, 4, 5, 7}, s[] = {-1, 9, 300, 3}, u[] = {200, -40, 8, 1};
+    r.p->target.param_bytes = 72; /* fewer than the strides alone */
+    strided_memory x = strided_open(4, shape, s, false), y = strided_open(4, shape, u, true);
+    strided_output o = strided_result(4, shape);
+    bind_to(&r, 0, x.t);
+    bind_to(&r, 1, y.t);
+    bind_to(&r, 2, o.t);
+    for (int again = 0; again < 2; again++) {
+        memset(o.t.data, 0, o.count * sizeof(float));
+        go(&r);
+        assert_int_equal(r.e->table_bytes > 0, 1);
+        int64_t i[LLF_MAX_RANK] = {0};
+        for (size_t k = 0; k < o.count; k++) {
+            int64_t from = i[0] * u[0] + (3 - i[1]) * u[1] + i[2] * u[2] + (6 - i[3]) * u[3];
+            assert_true(((float *)o.t.data)[k] ==
+                        strided_value(strided_place(&x.t, i)) - strided_value(from));
+            (void)strided_next(&x.t, i);
+        }
+    }
+    bind_to(&r, 2, o.t); /* bound anew: the table stays */
+    memset(o.t.data, 0, o.count * sizeof(float));
+    assert_ok(r.e, llf_run(r.e, NULL));
+    int64_t last[] = {2, 3, 4, 6};
+    assert_true(((float *)o.t.data)[o.count - 1] ==
+                strided_value(strided_place(&x.t, last)) - strided_value(2 * u[0] + 4 * u[2]));
+    strided_done(&o);
+    strided_close(&x);
+    strided_close(&y);
+    test_close(&r);
+}
+
 /* ---- shared by threads */
 
 typedef struct {
@@ -723,6 +760,7 @@ int main(void)
         cmocka_unit_test(scalars_are_not_compiled),
         cmocka_unit_test(sizes_are_not_compiled),
         cmocka_unit_test(equal_kernels_share_a_variant),
+        cmocka_unit_test(strides_beyond_the_parameters),
         cmocka_unit_test(threads_share_variants),
         cmocka_unit_test(the_log_says_why),
         cmocka_unit_test(each_allocation_fails_once),

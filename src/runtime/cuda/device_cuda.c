@@ -304,6 +304,14 @@ static void release(llf_loaded *l, void *p, size_t bytes)
     (void)((const state *)l->state)->cuda->MemFree((CUdeviceptr)(uintptr_t)p);
 }
 
+/* From pageable memory the copy may still be under way when the call returns. */
+static llf_status upload(llfi_diag *d, llf_loaded *l, void *to, const void *from, size_t bytes)
+{
+    const llfi_cuda *c = ((const state *)l->state)->cuda;
+    LLF_TRY(llfi_cuda_check(d, c, c->MemcpyHtoD((CUdeviceptr)(uintptr_t)to, from, bytes), "cuMemcpyHtoD"));
+    return llfi_cuda_check(d, c, c->StreamSynchronize(NULL), "cuStreamSynchronize");
+}
+
 /* Device, managed, pinned and mapped memory of this context's device is taken. */
 static llf_status reach(llfi_diag *d, llf_loaded *l, const char *what, const void *data)
 {
@@ -371,6 +379,7 @@ const llfi_device llfi_device_cuda = {.name = "nvptx",
                                       .leave = leave,
                                       .alloc = allocate,
                                       .free = release,
+                                      .upload = upload,
                                       .reach = reach,
                                       .code = code_of,
                                       .add = add,

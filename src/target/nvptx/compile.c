@@ -51,6 +51,7 @@ static void attributes(llfi_site *s)
 static LLVMTypeRef arg_type(llfi_site *s, const llfi_arg *a)
 {
     switch (a->kind) {
+    case LLFI_ARG_TABLE:
     case LLFI_ARG_BUFFER: return LLVMPointerTypeInContext(s->emit.lx, 1);
     case LLFI_ARG_SCALAR: return llfi_emit_mem_type(&s->emit, a->dtype, 1);
     default: return s->emit.i64; /* DIM */
@@ -65,15 +66,16 @@ static llf_status make_function(llfi_site *s)
     LLVMTypeRef *type = llfi_arena_alloc(s->arena, (sc->args + 1) * sizeof *type);
     if (!type)
         return llfi_nomem(s->emit.diag);
-    for (uint32_t i = 0; i < sc->args; i++)
-        type[i] = arg_type(s, &sc->arg[i]);
-    LLVMTypeRef ft = LLVMFunctionType(LLVMVoidTypeInContext(s->emit.lx), type, sc->args, false);
+    uint32_t params = 0; /* what a table holds is none */
+    for (; params < sc->args && (!params || sc->arg[params - 1].kind != LLFI_ARG_TABLE); params++)
+        type[params] = arg_type(s, &sc->arg[params]);
+    LLVMTypeRef ft = LLVMFunctionType(LLVMVoidTypeInContext(s->emit.lx), type, params, false);
     s->function = LLVMAddFunction(s->emit.module, s->name, ft);
     attributes(s);
     LLVMPositionBuilderAtEnd(s->emit.b, LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "entry"));
     uint32_t width = s->emit.width;
     s->emit.width = 1;
-    for (uint32_t i = 0; i < sc->args; i++) {
+    for (uint32_t i = 0; i < params; i++) {
         s->arg[i] = LLVMGetParam(s->function, i);
         if (sc->arg[i].kind == LLFI_ARG_SCALAR)
             s->arg[i] = llfi_emit_unpack(&s->emit, sc->arg[i].dtype, s->arg[i]);
