@@ -14,6 +14,7 @@
 
 #define THREADS 256u
 #define WARP 32u
+#define LINE 128u /* bytes */
 #define PIECES 4u
 #define POINTS 16u      /* most of a thread */
 #define BODY_COST 512u  /* most estimated instructions of a thread, as in pointwise_nvptx.c */
@@ -48,17 +49,9 @@ uint32_t llfi_tiled_lane(const llfi_tiled_layout *l, uint32_t index, uint32_t la
     return l->chunk == 1 || l->pitch / l->chunk >= 8 ? index + lane * l->pitch : index ^ lane * l->pitch;
 }
 
-/* Lanes of a warp along x: 32 elements and at least 8 vectors. */
-static uint32_t lanes_along(const llfi_schedule *s)
-{
-    uint32_t lanes = WARP / s->width, most = s->tile.x / s->width;
-    lanes = lanes < 8 ? 8 : lanes;
-    return lanes < most ? lanes : most;
-}
-
 llfi_tiled_walk llfi_tiled_rows(const llfi_schedule *s)
 {
-    uint32_t across = lanes_along(s), down = WARP / across, warps = s->threads / WARP;
+    uint32_t across = s->tile.lanes, down = WARP / across, warps = s->threads / WARP;
     uint32_t warps_across = s->tile.x / (s->width * across), warps_down = warps / warps_across;
     return (llfi_tiled_walk){
         .x = {{{0, across - 1, s->width}, {log2_of(WARP), warps_across - 1, across * s->width}}, 0},
@@ -118,6 +111,15 @@ static uint32_t least_of(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* Eight vectors, or a line of memory; more where the tile is so flat that it has no rows for the others. */
+static uint32_t lanes_of(const llfi_schedule *s, uint32_t least)
+{
+    uint32_t lanes = 8, most = s->tile.x / s->width, pieces = s->tile.x * s->tile.y / (s->threads * s->width);
+    while (lanes < WARP && (lanes * s->width * least < LINE || lanes * s->tile.y < WARP * pieces))
+        lanes *= 2;
+    return least_of(lanes, most);
+}
+
 bool llfi_tiled_choose(const llfi_tiled_wish *w, llfi_schedule *s)
 {
     if ((w->x && w->x < SIDE) || (w->y && w->y < OTHER_SIDE) ||
@@ -145,5 +147,6 @@ bool llfi_tiled_choose(const llfi_tiled_wish *w, llfi_schedule *s)
     s->width = s->slice = width;
     s->tile.x = x;
     s->tile.y = y;
+    s->tile.lanes = lanes_of(s, w->least);
     return true;
 }

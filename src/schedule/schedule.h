@@ -61,6 +61,7 @@ typedef struct {
     uint32_t cost;         /* estimated instructions per element */
     struct {
         uint32_t x, y;   /* tiled: points of a tile along the innermost axis and along `axis`; else 0 */
+        uint32_t lanes;  /* of a warp that lie side by side along the innermost axis */
         uint32_t axis;   /* of the demands' space */
         uint32_t extent; /* index of that axis's extent in dim */
         uint32_t align;  /* elements of the widest vector along `axis`: extents must be multiples of it */
