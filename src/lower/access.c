@@ -347,6 +347,52 @@ llfi_access llfi_access_of(const llf_graph *g, const llfi_demands *list, uint32_
     return llfi_access_along(g, list, demand, list->space.axes - 1, width, aligned, multiple);
 }
 
+/* May a form be a multiple of width where its unit term along `axis` is one? */
+static bool may_divide_form(const llf_graph *g, const llfi_demands *list, const llfi_ix_form *f,
+                            uint32_t axis, uint32_t width, bool *multiple)
+{
+    bool ok = may_divide(g, list, f->constant.pos, width, multiple) &&
+              may_divide(g, list, f->constant.neg, width, multiple);
+    for (uint32_t k = 0; ok && k < f->terms; k++) {
+        const llfi_ix_term *t = &list->term[f->first + k];
+        const llfi_atom *a = &list->atom[t->atom];
+        bool dropped = a->kind == LLFI_ATOM_AXIS && list->space.of[a->arg] < 0;
+        bool one = a->kind != LLFI_ATOM_DIV && is_along(list, a, axis) && is_one(g, t->coef);
+        if (!dropped && !one)
+            ok = may_divide(g, list, t->coef.pos, width, multiple) &&
+                 may_divide(g, list, t->coef.neg, width, multiple);
+    }
+    return ok;
+}
+
+/* Does a form rise by one from element to element of a vector along `axis`? */
+static bool rises(const llf_graph *g, const llfi_demands *list, const llfi_ix_form *f, uint32_t axis)
+{
+    bool along = false;
+    for (uint32_t k = 0; k < f->terms; k++) {
+        const llfi_ix_term *t = &list->term[f->first + k];
+        const llfi_atom *a = &list->atom[t->atom];
+        if (!is_along(list, a, axis))
+            continue;
+        if (along || a->kind != LLFI_ATOM_AXIS || !is_one(g, t->coef))
+            return false;
+        along = true;
+    }
+    return along;
+}
+
+/* A quotient or remainder of what rises and starts at a multiple of width, by a multiple of it: one is the
+ * same for the whole vector, the other rises with it. */
+static bool is_whole(const llf_graph *g, const llfi_demands *list, const llfi_atom *a, uint32_t axis,
+                     uint32_t width, bool *multiple)
+{
+    if (a->kind != LLFI_ATOM_DIV && a->kind != LLFI_ATOM_MOD)
+        return false;
+    const llfi_ix_form *f = &list->form[a->arg];
+    return rises(g, list, f, axis) && may_divide(g, list, a->by, width, multiple) &&
+           may_divide_form(g, list, f, axis, width, multiple);
+}
+
 llfi_access llfi_access_along(const llf_graph *g, const llfi_demands *list, uint32_t demand, uint32_t axis,
                               uint32_t width, bool aligned, bool *multiple)
 {
@@ -355,31 +401,23 @@ llfi_access llfi_access_along(const llf_graph *g, const llfi_demands *list, uint
         return LLFI_ACCESS_VECTOR;
     const llfi_ix_form *f = &list->form[d->offset];
     bool along = false;
-    for (uint32_t k = 0; k < f->terms; k++) {
-        const llfi_ix_term *t = &list->term[f->first + k];
-        const llfi_atom *a = &list->atom[t->atom];
-        if (!is_along(list, a, axis))
-            continue;
-        if (a->kind != LLFI_ATOM_AXIS || !is_one(g, t->coef))
-            return LLFI_ACCESS_LANES;
-        along = true;
-    }
-    if (!along)
-        return LLFI_ACCESS_SPLAT;
-    for (uint32_t pass = 0; aligned && pass < 2; pass++) { /* refuse first, then note */
+    for (uint32_t pass = 0; pass < 2; pass++) { /* refuse first, then note */
         bool *note = pass ? multiple : NULL;
-        bool ok = may_divide(g, list, f->constant.pos, width, note) &&
-                  may_divide(g, list, f->constant.neg, width, note);
-        for (uint32_t k = 0; ok && k < f->terms; k++) {
+        along = false;
+        for (uint32_t k = 0; k < f->terms; k++) {
             const llfi_ix_term *t = &list->term[f->first + k];
             const llfi_atom *a = &list->atom[t->atom];
-            bool dropped = a->kind == LLFI_ATOM_AXIS && list->space.of[a->arg] < 0;
-            if (!dropped && !is_along(list, a, axis))
-                ok = may_divide(g, list, t->coef.pos, width, note) &&
-                     may_divide(g, list, t->coef.neg, width, note);
+            if (!is_along(list, a, axis))
+                continue;
+            bool whole = aligned && is_whole(g, list, a, axis, width, note);
+            if (whole && a->kind == LLFI_ATOM_DIV)
+                continue;
+            if ((a->kind != LLFI_ATOM_AXIS && !whole) || !is_one(g, t->coef) || along)
+                return LLFI_ACCESS_LANES;
+            along = true;
         }
-        if (!ok)
+        if (along && aligned && !may_divide_form(g, list, f, axis, width, note))
             return LLFI_ACCESS_LANES;
     }
-    return LLFI_ACCESS_VECTOR;
+    return along ? LLFI_ACCESS_VECTOR : LLFI_ACCESS_SPLAT;
 }

@@ -46,7 +46,8 @@ static bool lies_along(const llf_graph *g, const llfi_demands *list, uint32_t de
 {
     const llfi_demand *d = &list->at[demand];
     if (!d->leaf || d->scope == 0 || !llfi_node_is_buffered(llfi_node_at(g, d->node)) ||
-        step_along(g, list, demand, list->space.axes - 1) != STEP_FAR)
+        step_along(g, list, demand, list->space.axes - 1) != STEP_FAR ||
+        llfi_access_of(g, list, demand, 2, true, NULL) != LLFI_ACCESS_LANES) /* rows of a merged axis */
         return false;
     step s = step_along(g, list, demand, axis);
     return s == STEP_ONE || s == STEP_BACK;
