@@ -19,6 +19,7 @@ typedef struct {
     LLVMValueRef whole; /* NULL: true */
     LLVMValueRef first; /* element */
     LLVMValueRef axis[LLFI_RANK];
+    bool placed;       /* axis is there */
     LLVMValueRef turn; /* the loop's first turn: a single element takes only the last */
     uint32_t width, slice, slices;
     column *in, *out;
@@ -76,11 +77,19 @@ static LLVMValueRef slice_phi(tile_emit *t, uint32_t demand)
     return LLVMBuildPhi(t->s->emit.b, memory_type(t, demand, t->slice), "");
 }
 
+/* Those that lie like the space before the others, whose places take divisions. */
 static llf_status load_vectors(tile_emit *t)
 {
     const llfi_tile tile = {.width = t->width, .first = t->first, .axis = t->axis, .aligned = true};
     llfi_index_forget(t->s);
-    for (uint32_t c = 0; c < t->ins; c++) {
+    for (uint32_t i = 0; i < 2 * t->ins; i++) {
+        uint32_t c = i % t->ins;
+        if ((t->s->demands.at[t->in[c].demand].offset == LLFI_OFFSET_LINEAR) != (i < t->ins))
+            continue;
+        if (i >= t->ins && !t->placed) {
+            llfi_pointwise_axes(t->s, t->first, t->axis);
+            t->placed = true;
+        }
         LLVMValueRef v = llfi_site_load(t->s, t->in[c].demand, &tile);
         if (!v)
             return t->s->emit.status;
@@ -281,7 +290,10 @@ llf_status llfi_pointwise_tile(llfi_site *s, LLVMValueRef whole, LLVMValueRef fi
     t.slices = t.width / t.slice;
     if (t.slices > SLICES || t.width % t.slice)
         return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "%u lanes in slices of %u", t.width, t.slice);
-    llfi_pointwise_axes(s, first, t.axis);
+    if (whole) { /* two roads look at them */
+        llfi_pointwise_axes(s, first, t.axis);
+        t.placed = true;
+    }
     LLF_TRY(columns(&t));
     LLF_TRY(load(&t));
     LLF_TRY(compute_slices(&t));
