@@ -125,6 +125,7 @@ typedef struct {
     llf_dtype main; /* most nodes have it, so that chains grow long */
     uint32_t deep;  /* percent of operands taken from the last nodes */
     uint32_t views;
+    bool planes;      /* permuted often */
     int64_t most;     /* elements */
     llfi_shape space; /* with views: of the operands so far */
 } maker;
@@ -153,10 +154,29 @@ static int64_t extent(maker *m, int64_t *left)
     return llf_symbol(m->g, name);
 }
 
+#define PLANE (2 * 33 * 33)
+/* Two extents that are worth a tile of a transpose, and small ones. */
+static void plane(maker *m, shape *s)
+{
+    static const int64_t sides[] = {17, 24, 32, 33};
+    int64_t left = 2;
+    uint32_t a, b;
+    m->planes = true;
+    s->rank = 2 + rg_below(m->r, 3);
+    a = rg_below(m->r, s->rank);
+    b = (a + 1 + rg_below(m->r, s->rank - 1)) % s->rank;
+    for (uint32_t i = 0; i < s->rank; i++)
+        s->dim[i] = i == a || i == b ? sides[rg_below(m->r, LLFI_COUNT(sides))] : extent(m, &left);
+}
+
 static void make_shapes(maker *m, const rg_limits *limits)
 {
     m->shape_count = rg_chance(m->r, 15) ? 2 : 1;
     for (uint32_t s = 0; s < m->shape_count; s++) {
+        if (m->views && m->most >= PLANE && rg_chance(m->r, 25)) {
+            plane(m, &m->shapes[s]);
+            continue;
+        }
         int64_t left = limits->max_elements;
         m->shapes[s].rank = rg_chance(m->r, 50) ? 1 : rg_below(m->r, 5);
         for (uint32_t i = 0; i < m->shapes[s].rank; i++)
@@ -298,7 +318,7 @@ static llf_id random_node(maker *m)
     if (llfi_ops[op].cls == LLFI_CLASS_LEAF)
         op = LLF_OP_COPY;
     if (llfi_ops[op].cls == LLFI_CLASS_VIEW)
-        return random_view(m, op);
+        return random_view(m, m->planes && rg_chance(m->r, 60) ? LLF_OP_PERMUTE : op);
     m->space.rank = 0;
     const llfi_op_info *info = &llfi_ops[op];
     llf_dtype dtype = random_dtype(m);

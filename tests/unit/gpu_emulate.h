@@ -15,6 +15,7 @@
 #define EMULATE_THREADS 1024u
 #define EMULATE_STACK 65536u
 
+/* A target of nvptx's skeletons and the host's arithmetic. */
 static llf_status emulate_begin(struct llfi_site *s)
 {
     return llfi_backend_host.begin(s);
@@ -22,6 +23,15 @@ static llf_status emulate_begin(struct llfi_site *s)
 
 static const llfi_skeleton *const emulate_skeletons[] = {&llfi_skeleton_tiled_nvptx,
                                                          &llfi_skeleton_pointwise_nvptx, NULL};
+
+static inline llfi_backend emulate_backend(void)
+{
+    return (llfi_backend){.name = "host",
+                          .lowering = llfi_backend_host.lowering,
+                          .skeletons = emulate_skeletons,
+                          .begin = emulate_begin,
+                          .compile = llfi_backend_host.compile};
+}
 
 static struct {
     ucontext_t home, thread[EMULATE_THREADS];
@@ -105,10 +115,9 @@ static inline void emulate_replace(LLVMModuleRef m, const char *name, uintptr_t 
         LLVMDeleteFunction(f);
 }
 
-/* One kernel on buffers by node. */
-static inline void emulate_kernel(llf_context *cx, const llf_graph *g, const llfi_kernel *k,
-                                  const llfi_schedule *s, const llfi_target *t, llfi_arena *arena,
-                                  const int64_t *symbol, void *const *buffer)
+/* The machine code of one kernel for the target, whose backend has the host's arithmetic. */
+static inline host_jit emulate_compile(llf_context *cx, const llf_graph *g, const llfi_kernel *k,
+                                       const llfi_schedule *s, const llfi_target *t, llfi_arena *arena)
 {
     llfi_module m;
     host_jit j = {0};
@@ -126,7 +135,15 @@ static inline void emulate_kernel(llf_context *cx, const llf_graph *g, const llf
         fail_msg("%s", llf_last_error(cx)->message);
     llfi_module_destroy(&m);
     host_jit_load(&j);
+    return j;
+}
 
+/* One kernel on buffers by node, with the skeletons of the schedule's target. */
+static inline void emulate_kernel(llf_context *cx, const llf_graph *g, const llfi_kernel *k,
+                                  const llfi_schedule *s, const llfi_target *t, llfi_arena *arena,
+                                  const int64_t *symbol, void *const *buffer)
+{
+    host_jit j = emulate_compile(cx, g, k, s, t, arena);
     int64_t *extent = llfi_arena_alloc(arena, (s->dims + 1) * sizeof *extent);
     const void **data = llfi_arena_alloc(arena, (s->args + 1) * sizeof *data);
     uint64_t *slot = llfi_arena_alloc(arena, (s->args + 1) * sizeof *slot);
@@ -143,13 +160,18 @@ static inline void emulate_kernel(llf_context *cx, const llf_graph *g, const llf
         const llfi_arg *a = &s->arg[i];
         slot[i] = a->kind == LLFI_ARG_BUFFER   ? (uintptr_t)buffer[a->ref]
                   : a->kind == LLFI_ARG_STRIDE ? (uint64_t)extent[a->ref]
+                  : a->kind == LLFI_ARG_SCALAR ? *(const uint64_t *)buffer[a->ref]
                                                : (uint64_t)l.value[a->ref];
-        assert_true(a->kind != LLFI_ARG_SCALAR);
     }
     emulate.by_vectors += s->skeleton == &llfi_skeleton_tiled_nvptx && l.value[LLFI_TILED_VECTORS] &&
                           l.grid[0] && s->width > 1 && extent[s->inner] % s->width == 0;
     emulate.run = j.run;
     emulate.slots = (void **)slot;
+    if (t->backend->skeletons == llfi_backend_host.skeletons) {
+        j.run((void **)slot, 0, l.items);
+        host_jit_free(&j);
+        return;
+    }
     assert_true(l.block[0] <= EMULATE_THREADS);
     if (!emulate.stack)
         assert_non_null(emulate.stack = malloc((size_t)EMULATE_THREADS * EMULATE_STACK));

@@ -175,11 +175,7 @@ static void run_text(const writer *w, uint64_t number)
     if (llfi_passes_run(cx, g, NULL, 0, &state, &plan) != LLF_OK)
         fail_msg("%s\n%s", llf_last_error(cx)->message, w->text);
     assert_int_equal(llfi_target_make(cx, "host", &host), LLF_OK);
-    const llfi_backend backend = {.name = "host",
-                                  .lowering = llfi_backend_host.lowering,
-                                  .skeletons = emulate_skeletons,
-                                  .begin = emulate_begin,
-                                  .compile = llfi_backend_host.compile};
+    const llfi_backend backend = emulate_backend();
     gpu = host;
     gpu.backend = &backend;
 
