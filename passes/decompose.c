@@ -101,21 +101,23 @@ llf_id llfi_decompose_SOFTPLUS(list *l, llf_id x)
     return out(l, op2(l, LLF_OP_ADD, m, op1(l, LLF_OP_LOG1P, e)));
 }
 
-/* h = x / 2; erf form: h * erf(x / sqrt 2) + h;
- * tanh form: h * tanh(x * (c + 0.044715 c x^2)) + h with c = sqrt(2 / pi). */
+/* x * (1 + tanh(u)) / 2 with u = x * (sqrt(2/pi) + 0.044715 * sqrt(2/pi) * x^2) is x * sigmoid(2u): a power
+ * of 2 instead of tanh, and no cancellation where tanh is near -1. -2 * log2(e) stands in the constants. */
+static llf_id gelu_tanh(list *l, llf_id x)
+{
+    llf_id x2 = op2(l, LLF_OP_MUL, x, x);
+    llf_id p = op3(l, LLF_OP_FMA, x2, num(l, -0.10294323958002349), num(l, -2.3022081981443249));
+    llf_id e = op1(l, LLF_OP_EXP2, op2(l, LLF_OP_MUL, x, p));
+    return op2(l, LLF_OP_MUL, x, op2(l, LLF_OP_DIV, num(l, 1), op2(l, LLF_OP_ADD, e, num(l, 1))));
+}
+
 llf_id llfi_decompose_GELU(list *l, llf_id x)
 {
     bool by_tanh = l->r->old[l->like].attr == LLF_GELU_TANH;
     x = in(l, x);
-    llf_id e;
-    if (by_tanh) {
-        llf_id x2 = op2(l, LLF_OP_MUL, x, x);
-        llf_id c3 = num(l, 0.035677408136300124), c1 = num(l, 0.79788456080286536);
-        llf_id p = op3(l, LLF_OP_FMA, x2, c3, c1);
-        e = op1(l, LLF_OP_TANH, op2(l, LLF_OP_MUL, x, p));
-    } else {
-        e = op1(l, LLF_OP_ERF, op2(l, LLF_OP_MUL, x, num(l, 0.70710678118654752)));
-    }
+    if (by_tanh)
+        return out(l, gelu_tanh(l, x));
+    llf_id e = op1(l, LLF_OP_ERF, op2(l, LLF_OP_MUL, x, num(l, 0.70710678118654752)));
     llf_id h = op2(l, LLF_OP_MUL, x, num(l, 0.5));
     return out(l, op3(l, LLF_OP_FMA, h, e, h));
 }

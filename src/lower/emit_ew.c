@@ -25,25 +25,32 @@ LLVMValueRef llfi_emit_COPY(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
     return arg[0];
 }
 
+/* A target may do it on 16-bit numbers as they are in memory: the one rounding is the same. */
+static LLVMValueRef arithmetic(llfi_emit *e, llf_id id, LLVMOpcode op, const LLVMValueRef *arg)
+{
+    llf_dtype t = dtype_of(e, id);
+    llf_op what = (llf_op)llfi_node_at(e->g, id)->op;
+    const llfi_lowering *l = e->target->backend->lowering;
+    LLVMValueRef r = llfi_dtype_is_float16(t) && l->binary16 ? l->binary16(e, what, t, arg[0], arg[1]) : NULL;
+    return r ? r : llfi_emit_round(e, t, LLVMBuildBinOp(e->b, op, arg[0], arg[1], ""));
+}
+
 LLVMValueRef llfi_emit_ADD(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
     llf_dtype t = dtype_of(e, id);
-    return llfi_dtype_is_float(t) ? llfi_emit_round(e, t, LLVMBuildFAdd(e->b, arg[0], arg[1], ""))
-                                  : LLVMBuildAdd(e->b, arg[0], arg[1], "");
+    return llfi_dtype_is_float(t) ? arithmetic(e, id, LLVMFAdd, arg) : LLVMBuildAdd(e->b, arg[0], arg[1], "");
 }
 
 LLVMValueRef llfi_emit_SUB(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
     llf_dtype t = dtype_of(e, id);
-    return llfi_dtype_is_float(t) ? llfi_emit_round(e, t, LLVMBuildFSub(e->b, arg[0], arg[1], ""))
-                                  : LLVMBuildSub(e->b, arg[0], arg[1], "");
+    return llfi_dtype_is_float(t) ? arithmetic(e, id, LLVMFSub, arg) : LLVMBuildSub(e->b, arg[0], arg[1], "");
 }
 
 LLVMValueRef llfi_emit_MUL(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
     llf_dtype t = dtype_of(e, id);
-    return llfi_dtype_is_float(t) ? llfi_emit_round(e, t, LLVMBuildFMul(e->b, arg[0], arg[1], ""))
-                                  : LLVMBuildMul(e->b, arg[0], arg[1], "");
+    return llfi_dtype_is_float(t) ? arithmetic(e, id, LLVMFMul, arg) : LLVMBuildMul(e->b, arg[0], arg[1], "");
 }
 
 LLVMValueRef llfi_emit_DIV(llfi_emit *e, llf_id id, const LLVMValueRef *arg)

@@ -33,6 +33,9 @@ typedef struct {
     LLVMValueRef (*widen)(struct llfi_emit *, llf_dtype from, LLVMValueRef bits);
     /* fused multiply-add of f16 or bf16 values in register form, rounded once to the dtype */
     LLVMValueRef (*fma16)(struct llfi_emit *, llf_dtype, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+    /* sum, difference or product of f16 or bf16 values in register form, rounded once, where the target does
+     * that better than by widening, rounding and widening again; NULL, or gives NULL: it does not */
+    LLVMValueRef (*binary16)(struct llfi_emit *, llf_op, llf_dtype, LLVMValueRef a, LLVMValueRef b);
     /* correctly rounded quotient and square root of float register values */
     LLVMValueRef (*divide)(struct llfi_emit *, llf_dtype, LLVMValueRef a, LLVMValueRef b);
     LLVMValueRef (*root)(struct llfi_emit *, llf_dtype, LLVMValueRef a);

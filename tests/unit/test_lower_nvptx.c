@@ -254,6 +254,25 @@ static void functions_of_literals_are_left_to_the_device(void **state)
     }
 }
 
+/* bf16 sums, differences and products of bf16 values are single instructions for two lanes on sm_90; sm_80,
+ * which lacks them, widens. */
+static void bf16_arithmetic_is_native(void **state)
+{
+    (void)state;
+    NEED_NVPTX();
+    for (int i = 0; i < 2; i++) {
+        fixture f = fixture_make();
+        llf_id x = input(&f, "x", LLF_BF16), y = input(&f, "y", LLF_BF16);
+        llf_id z = llf_mul(f.g, llf_sub(f.g, llf_add(f.g, x, y), y), llf_const(f.g, LLF_BF16, 0.75));
+        assert_int_equal(llf_output(f.g, z), LLF_OK);
+        const char *ptx = ptx_of(&f, x, i ? "nvptx:sm_80" : "nvptx:sm_90a");
+        assert_int_equal(count(ptx, "add.rn.bf16x2"), i ? 0 : 4);
+        assert_int_equal(count(ptx, "sub.rn.bf16x2"), i ? 0 : 4);
+        assert_int_equal(count(ptx, "mul.rn.bf16x2"), i ? 0 : 4);
+        fixture_free(&f);
+    }
+}
+
 /* Promise 4: the same bytes again. */
 static void the_same_kernel_gives_the_same_text(void **state)
 {
@@ -285,6 +304,7 @@ int main(void)
         cmocka_unit_test(every_cast_compiles),
         cmocka_unit_test(a_comparison_stays_what_it_is_beside_a_cast),
         cmocka_unit_test(functions_of_literals_are_left_to_the_device),
+        cmocka_unit_test(bf16_arithmetic_is_native),
         cmocka_unit_test(the_same_kernel_gives_the_same_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

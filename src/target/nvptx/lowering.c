@@ -92,6 +92,25 @@ static LLVMValueRef widen(llfi_emit *e, llf_dtype from, LLVMValueRef bits)
     return LLVMBuildFPExt(e->b, half, llfi_emit_vec(e->f32, e->width), "");
 }
 
+/* add.rn.bf16x2 and its kin (PTX ISA 7.8, sm_90): two lanes an instruction, subnormals kept. Only for
+ * operands whose 16 bits are at hand. f16 needs nothing: LLVM narrows its arithmetic itself. */
+static LLVMValueRef binary16(llfi_emit *e, llf_op op, llf_dtype dtype, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef arg[2] = {a, b};
+    if (dtype != LLF_BF16 || e->target->sm < 90 || e->width < 2)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef bits = bits_of_bf16(e, arg[i]);
+        if (!bits && !LLVMIsConstant(arg[i]))
+            return NULL;
+        arg[i] = bits ? LLVMBuildBitCast(e->b, bits, sixteen(e, dtype), "")
+                      : LLVMBuildFPTrunc(e->b, arg[i], sixteen(e, dtype), ""); /* folds, exactly */
+    }
+    LLVMOpcode code = op == LLF_OP_ADD ? LLVMFAdd : op == LLF_OP_SUB ? LLVMFSub : LLVMFMul;
+    LLVMValueRef r = LLVMBuildBinOp(e->b, code, arg[0], arg[1], "");
+    return widen(e, dtype, LLVMBuildBitCast(e->b, r, llfi_emit_vec(e->i16, e->width), ""));
+}
+
 static LLVMValueRef fma16(llfi_emit *e, llf_dtype dtype, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
     if (dtype == LLF_BF16 && !has_bf16(e))
@@ -144,5 +163,6 @@ const llfi_lowering llfi_nvptx_lowering = {.function = function,
                                            .narrow = narrow,
                                            .widen = widen,
                                            .fma16 = fma16,
+                                           .binary16 = binary16,
                                            .maximum = maximum,
                                            .hides_constants = true};
