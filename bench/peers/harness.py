@@ -67,7 +67,7 @@ def difference(a, b):
     return max((norm(x - y, dtype=torch.float64) / (norm(y, dtype=torch.float64) + 1e-300)).item() for x, y in zip(flat(a), flat(b)))
 
 
-def in_place(name, mode, y):
+def row_major(name, mode, y):
     """llfuse writes row-major results; a peer that leaves its result in another order did less."""
     if not all(t.is_contiguous() for t in flat(y)):
         print("%s: torch's result (%s) is not row-major: not the same work" % (name, mode), file=sys.stderr)
@@ -99,7 +99,7 @@ def measure(name, make, dims, clock, least):
     compile_s = time.perf_counter() - start
     eager = fn(*args)
     err = difference(once, eager)
-    same_work = {"compile": in_place(name, "compile", once), "eager": in_place(name, "eager", eager)}
+    same_work = {"compile": row_major(name, "compile", once), "eager": row_major(name, "eager", eager)}
     del once, eager
     runs = [lambda: fn(*args), lambda: compiled(*args)]
     times = samples_of(clock, runs, least)
