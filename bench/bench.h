@@ -34,12 +34,13 @@ static inline bool bench_is_set(const bench_setting *set, uint32_t count, const 
 typedef struct {
     const char **file; /* into argv; the caller's array of argc entries */
     uint32_t files;
-    const char *pattern[BENCH_PATTERNS], *target, *numerics, *json, *csv, *emit;
+    const char *pattern[BENCH_PATTERNS], *target, *json, *csv, *emit, *plan_in, *plan_out;
     char heuristic[8][BENCH_NAME];
     uint32_t heuristics;
     uint32_t patterns;
     bench_setting set[BENCH_SETS];
     uint32_t sets;
+    llfi_str param; /* "name=value,...": what --param gave */
     char sweep_symbol[BENCH_NAME];
     int64_t sweep[BENCH_SETS];
     uint32_t sweeps;
@@ -50,6 +51,7 @@ typedef struct {
 /* False: `error` holds one sentence. `files` must hold argc entries. */
 bool bench_options_parse(int argc, char **argv, const char **files, bench_options *, char *error,
                          size_t size);
+void bench_options_free(bench_options *);
 extern const cli_command bench_command;
 
 /* ---- cases.c */
@@ -238,7 +240,9 @@ typedef struct {
     const bench_options *opt;
     bench_device *device;
     const char *target;
-    char params[1024]; /* llf_options.set */
+    const char *params; /* llf_options.set; NULL */
+    char *plan;         /* text of --plan-in; NULL */
+    size_t plan_bytes;
     bench_ceilings ceilings;
     bench_rows rows;
     const int64_t *sweep_value; /* NULL: no sweep */
@@ -259,6 +263,9 @@ typedef struct {
     double compile_ms;
 } bench_session;
 llf_options bench_session_options(const bench_run *, const char *heuristic);
+/* By the search of a heuristic, or from --plan-in where it is BENCH_PLAN. */
+#define BENCH_PLAN "plan"
+llf_status bench_compile(bench_run *, const llf_graph *, const char *heuristic, llf_program **);
 llf_status bench_session_open(bench_run *, const llf_graph *, const char *heuristic, bench_session *);
 /* Binds the tensors at shapes given by the symbols of `g` and prepares. */
 llf_status bench_session_bind(bench_run *, llf_execution *, const llf_graph *g, const int64_t *symbol,

@@ -6,16 +6,15 @@
 static llf_status compile(bench_run *r, const bench_case *k, const char *heuristic, llf_graph **g,
                           llf_program **p)
 {
-    llf_options o = bench_session_options(r, heuristic);
     LLF_TRY(llf_graph_parse(r->cx, k->text, k->bytes, k->file, g));
-    return llf_compile(r->cx, *g, &o, p);
+    return bench_compile(r, *g, heuristic, p);
 }
 
 static llf_status explain_one(bench_run *r, const bench_case *k, const char *heuristic, llfi_str *out)
 {
     llf_graph *g = NULL;
     llf_program *p = NULL;
-    llf_options given = bench_session_options(r, heuristic);
+    llf_options given = bench_session_options(r, strcmp(heuristic, BENCH_PLAN) ? heuristic : NULL);
     llfi_fuse_options o;
     llf_status status = compile(r, k, heuristic, &g, &p);
     if (status == LLF_OK)

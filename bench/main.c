@@ -33,22 +33,17 @@ static bool is_param(const char *name)
     return false;
 }
 
-static llf_status collect_params(bench_run *r)
+/* The text of --plan-in, which is of one case. */
+static llf_status read_plan(bench_run *r, const bench_cases *cases)
 {
-    llfi_params check;
-    size_t at = 0;
-    for (uint32_t i = 0; i < r->opt->sets; i++) {
-        const bench_setting *s = &r->opt->set[i];
-        if (!is_param(s->name))
-            continue;
-        int n = snprintf(r->params + at, sizeof r->params - at, "%s%s=%lld", at ? "," : "", s->name,
-                         (long long)s->value);
-        if (n < 0 || (size_t)n >= sizeof r->params - at)
-            return llfi_fail(&r->cx->diag, LLF_E_LIMIT, "--set: too many parameters");
-        at += (size_t)n;
-    }
-    llfi_params_default(&check);
-    return at ? llfi_params_set(&r->cx->diag, &check, r->params) : LLF_OK;
+    const char *file = r->opt->plan_in;
+    if (!file)
+        return LLF_OK;
+    if (cases->count != 1)
+        return llfi_fail(&r->cx->diag, LLF_E_ARG,
+                         "--plan-in is a plan of one case, and %zu are to be measured; see --case",
+                         cases->count);
+    return llfi_read_file(mem, &r->cx->diag, file, LLFI_MAX_FILE, &r->plan, &r->plan_bytes);
 }
 
 static void mark_symbols(const llf_graph *g, const bench_options *o, bool *known, bool *swept)
@@ -80,10 +75,10 @@ static llf_status validate(bench_run *r, const bench_cases *cases)
         LLF_TRY(status);
     }
     for (uint32_t i = 0; i < r->opt->sets; i++)
-        if (!known[i] && !is_param(r->opt->set[i].name))
-            return llfi_fail(&r->cx->diag, LLF_E_ARG,
-                             "--set: '%s' is neither a symbol of a case nor a fusion parameter",
-                             r->opt->set[i].name);
+        if (!known[i])
+            return llfi_fail(&r->cx->diag, LLF_E_ARG, "--set: no case has a symbol '%s'%s",
+                             r->opt->set[i].name,
+                             is_param(r->opt->set[i].name) ? "; fusion parameters are set by --param" : "");
     if (r->opt->sweeps && !swept)
         return llfi_fail(&r->cx->diag, LLF_E_ARG, "--sweep: no case has a symbol '%s'", r->opt->sweep_symbol);
     return LLF_OK;
@@ -307,7 +302,7 @@ static int measure(bench_run *r, const bench_cases *cases)
 static int run(const bench_options *o)
 {
     bench_cases cases = {0};
-    bench_run r = {.opt = o, .live = isatty(STDERR_FILENO) != 0};
+    bench_run r = {.opt = o, .params = o->param.len ? o->param.at : NULL, .live = isatty(STDERR_FILENO) != 0};
     r.cx = llf_context_create(NULL);
     if (!r.cx)
         return complain(&r, NULL, LLF_E_NOMEM);
@@ -316,7 +311,7 @@ static int run(const bench_options *o)
     if (status == LLF_OK)
         status = bench_cases_load(&r.cx->diag, o, &cases);
     if (status == LLF_OK)
-        status = collect_params(&r);
+        status = read_plan(&r, &cases);
     if (status == LLF_OK && !o->list && (o->emit || o->explain)) {
         status = validate(&r, &cases);
         code = status == LLF_OK ? inspect(&r, &cases) : complain(&r, &r.cx->diag, status);
@@ -330,6 +325,8 @@ static int run(const bench_options *o)
     } else {
         code = measure(&r, &cases);
     }
+    if (r.plan)
+        llfi_free(mem, r.plan, r.plan_bytes + 1);
     bench_cases_free(&cases);
     llf_context_destroy(r.cx);
     return code;
@@ -338,7 +335,7 @@ static int run(const bench_options *o)
 int main(int argc, char **argv)
 {
     char error[512];
-    bench_options o;
+    bench_options o = {0};
     const char **files = calloc((size_t)argc + 1, sizeof *files);
     int code = CLI_DONE;
     if (!files || !bench_options_parse(argc, argv, files, &o, error, sizeof error)) {
@@ -353,6 +350,7 @@ int main(int argc, char **argv)
     } else {
         code = run(&o);
     }
+    bench_options_free(&o);
     free(files);
     return cli_finish(&bench_command, code);
 }

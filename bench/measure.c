@@ -6,8 +6,10 @@
 #include "bench/count.h"
 #include "ir/float.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define OWN_BLOCKS 8u /* inputs that draw their contents for themselves; later ones share */
 #define PROGRAMS 9u   /* the baseline and eight heuristics */
@@ -162,6 +164,27 @@ static llf_status explain_failure(job *j, uint32_t p, llf_status status)
                      e && e->status == status ? e->message : llf_status_text(status));
 }
 
+/* DIR/CASE.HEURISTIC.llf */
+static llf_status write_plan(job *j, uint32_t p)
+{
+    char path[4096], *text;
+    size_t bytes;
+    const char *dir = j->r->opt->plan_out;
+    llfi_diag *d = &j->r->cx->diag;
+    if (!dir)
+        return LLF_OK;
+    if (mkdir(dir, 0777) && errno != EEXIST)
+        return llfi_fail(d, LLF_E_IO, "--plan-out: %s cannot be made: %s", dir, strerror(errno));
+    LLF_TRY(llf_plan_export(j->r->cx, j->session[p].program, &text, &bytes));
+    snprintf(path, sizeof path, "%s/%s.%s.llf", dir, j->k->name, j->heuristic[p]);
+    FILE *f = fopen(path, "w");
+    bool fine = f && fwrite(text, 1, bytes, f) == bytes;
+    fine = f && !fclose(f) && fine;
+    llf_text_free(j->r->cx, text, bytes);
+    return fine ? LLF_OK
+                : llfi_fail(d, LLF_E_IO, "--plan-out: %s cannot be written: %s", path, strerror(errno));
+}
+
 /* Compiles and binds program p; the first run after loading, from poisoned outputs. The two sides' poisons
  * differ, so that an element neither side wrote shows. */
 static llf_status start_program(job *j, uint32_t p)
@@ -171,6 +194,7 @@ static llf_status start_program(job *j, uint32_t p)
     uint32_t side = p ? 1 : 0;
     bench_progress(j->r, "%s: compiling %s", j->k->name, j->heuristic[p]);
     LLF_TRY(bench_session_open(j->r, j->g, j->heuristic[p], s));
+    LLF_TRY(write_plan(j, p));
     LLF_TRY(bench_session_bind(j->r, s->execution, j->g, j->symbol, j->buffer[side]));
     for (uint32_t i = j->inputs; i < j->inputs + j->outputs; i++)
         LLF_TRY(d->ops->fill(d, j->buffer[side][i], side ? 0xA5 : 0x5A, j->bytes[i]));

@@ -123,9 +123,11 @@ static const cli_option table[] = {
     {"--target", "T", "host, nvptx, nvptx:sm_90a+ptx83 (default: nvptx if a GPU opens, else host)", cli_text,
      AT(target)},
     {"--heuristic", "H,...", cli_heuristics, .read = parse_heuristics},
-    {"--set", "NAME=N,...", "symbols (N=64Mi, N=1e6) and fusion parameters (max_kernel_nodes=16)",
-     .read = parse_set},
+    {"--set", "SYMBOL=N,...", "values of symbols (N=64Mi, N=1e6)", .read = parse_set},
     {"--sweep", "SYMBOL=N,N,...", "one row per value", .read = parse_sweep},
+    {"--param", "NAME=N,...", "fusion parameters, below; may be repeated", cli_param, AT(param)},
+    {"--plan-in", "FILE", "measure this plan of the case (one case alone), as the heuristic \"plan\"",
+     cli_text, AT(plan_in)},
     {"--numerics", "strict", "the numerics contract (only strict exists)", .read = parse_numerics},
     {"--threads", "N", "threads of the target host (default: one per core)", cli_number, AT(threads),
      .least = 1, .most = 4096},
@@ -147,6 +149,7 @@ static const cli_option table[] = {
      AT(min_samples), .least = 10, .most = 1000000},
     {"--json", "FILE|-", "rows and header as JSON", cli_text, AT(json), .group = "what to write"},
     {"--csv", "FILE|-", "rows as CSV", cli_text, AT(csv)},
+    {"--plan-out", "DIR", "the plans of what is measured, as CASE.HEURISTIC.llf", cli_text, AT(plan_out)},
     {"--help", NULL, "this text", cli_flag, AT(help), .group = "about"},
     {"--help-env", NULL, "the environment variables", cli_flag, AT(help_env)},
     {"--version", NULL, "versions of llfuse and LLVM, and the commit", cli_flag, AT(version)},
@@ -159,6 +162,7 @@ const cli_command bench_command = {
              "Compiles each case unfused and fused, times both in turns and says what fusion gains.\n"
              "Without files: the built-in cases.\n\n",
     .notes = "",
+    .params = true,
     .option = table,
     .options = LLFI_COUNT(table),
 };
@@ -193,7 +197,20 @@ static bool combine(const bench_options *o, char *error, size_t size)
 bool bench_options_parse(int argc, char **argv, const char **files, bench_options *o, char *error,
                          size_t size)
 {
-    *o = (bench_options){.file = files, .warmup = 3, .min_samples = 10, .seed = 1, .heuristics = 1};
-    snprintf(o->heuristic[0], BENCH_NAME, "greedy");
-    return cli_parse(&bench_command, argc, argv, o, files, &o->files, error, size) && combine(o, error, size);
+    *o = (bench_options){.file = files, .warmup = 3, .min_samples = 10, .seed = 1};
+    if (!cli_parse(&bench_command, argc, argv, o, files, &o->files, error, size))
+        return false;
+    if (!o->heuristics && !o->plan_in)
+        snprintf(o->heuristic[o->heuristics++], BENCH_NAME, "greedy");
+    if (o->plan_in && o->heuristics == LLFI_COUNT(o->heuristic))
+        return FAIL("--plan-in: beside %zu heuristics there is no room for it", LLFI_COUNT(o->heuristic));
+    if (o->plan_in)
+        snprintf(o->heuristic[o->heuristics++], BENCH_NAME, BENCH_PLAN);
+    return combine(o, error, size);
+}
+
+void bench_options_free(bench_options *o)
+{
+    if (o->param.mem)
+        llfi_str_free(&o->param);
 }

@@ -19,16 +19,23 @@ llf_options bench_session_options(const bench_run *r, const char *heuristic)
     return (llf_options){.size = sizeof(llf_options),
                          .target = r->target,
                          .heuristic = heuristic,
-                         .set = r->params[0] ? r->params : NULL,
+                         .set = r->params,
                          .compile_threads = r->opt->threads};
+}
+
+llf_status bench_compile(bench_run *r, const llf_graph *g, const char *heuristic, llf_program **p)
+{
+    bool given = !strcmp(heuristic, BENCH_PLAN);
+    llf_options o = bench_session_options(r, given ? NULL : heuristic);
+    return given ? llf_plan_import(r->cx, g, &o, r->plan, r->plan_bytes, r->opt->plan_in, p)
+                 : llf_compile(r->cx, g, &o, p);
 }
 
 llf_status bench_session_open(bench_run *r, const llf_graph *g, const char *heuristic, bench_session *s)
 {
-    llf_options o = bench_session_options(r, heuristic);
     *s = (bench_session){0};
     double start = llfi_now_ms();
-    LLF_TRY(llf_compile(r->cx, g, &o, &s->program));
+    LLF_TRY(bench_compile(r, g, heuristic, &s->program));
     s->compile_ms = llfi_now_ms() - start;
     LLF_TRY(llf_program_load(r->cx, s->program, r->device->load_arg, &s->loaded));
     return llf_execution_create(r->cx, s->loaded, &s->execution);
