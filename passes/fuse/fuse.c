@@ -83,20 +83,38 @@ static bool saves_traffic(const search *s, llf_id v, uint32_t reads)
     return users * reads <= reads + 1u + users;
 }
 
+/* Views that a reader of `v` goes through at most before it comes to memory, if `v` is a view or recomputed.
+ */
+static uint32_t views_behind(const search *s, llf_id v, const uint32_t *behind)
+{
+    const llfi_node *n = llfi_node_at(s->g, v);
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < n->arity; k++) {
+        uint32_t b = behind[llfi_args(s->g, n)[k]];
+        most = b > most ? b : most;
+    }
+    return most + (llfi_ops[n->op].cls == LLFI_CLASS_VIEW);
+}
+
 /* Small rank-0 values, and cheap values that are read at other points than their users', are recomputed where
  * they are wanted. */
 static llf_status find_recomputed(search *s)
 {
     const llf_graph *g = s->g;
     bool *moved = llfi_arena_alloc(s->scratch, g->nodes.count + 1), *alone = lonely(s, moved);
-    if (!alone || !moved)
+    uint32_t *behind = llfi_arena_alloc(s->scratch, (g->nodes.count + 1) * sizeof *behind);
+    if (!alone || !moved || !behind)
         return llfi_nomem(&s->cx->diag);
     for (llf_id v = 0; v < g->nodes.count; v++) {
         bool point = llfi_type_of(g, v).rank == 0;
+        uint32_t views = views_behind(s, v, behind);
+        if (llfi_ops[llfi_node_at(g, v)->op].cls == LLFI_CLASS_VIEW)
+            behind[v] = views;
         llfi_fuse_size size;
         uint32_t spread;
         bool from_memory;
-        if (s->view.role[v] != LLFI_ROLE_OWN || (!point && !moved[v]) || s->view.output[v] || alone[v])
+        if (s->view.role[v] != LLFI_ROLE_OWN || (!point && !moved[v]) || s->view.output[v] || alone[v] ||
+            !llfi_legal_behind(views))
             continue;
         LLF_TRY(recomputed_size(s, v, moved, &size, &spread, &from_memory));
         if (point
@@ -104,6 +122,7 @@ static llf_status find_recomputed(search *s)
                 : from_memory && llfi_legal_spread(s->o, &size, spread) && saves_traffic(s, v, size.reads)) {
             s->view.role[v] = LLFI_ROLE_RECOMPUTE;
             s->view.spread[v] = spread;
+            behind[v] = views;
         }
     }
     memset(s->groups.stamp, 0, g->nodes.count * sizeof *s->groups.stamp);

@@ -85,6 +85,11 @@ bool llfi_legal_recompute(const llfi_fuse_options *o, const llfi_fuse_size *s)
            s->cost <= (uint64_t)o->params.max_kernel_cost / 4;
 }
 
+bool llfi_legal_behind(uint32_t views)
+{
+    return views <= LLFI_VIEWS_MAX;
+}
+
 bool llfi_legal_spread(const llfi_fuse_options *o, const llfi_fuse_size *s, uint32_t spread)
 {
     return spread <= LLFI_SPREAD_MAX && s->cost <= (uint64_t)o->params.recompute_moved_cost &&
