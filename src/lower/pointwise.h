@@ -32,6 +32,9 @@ void llfi_pointwise_axes(llfi_site *, LLVMValueRef linear, LLVMValueRef *axis);
 /* After the width: which buffers are accessed by aligned vectors, and what that asks of extents. */
 llf_status llfi_pointwise_vectors(const llf_graph *, const llfi_demands *, llfi_arena *, llfi_schedule *);
 
+/* pointwise_host.c: elements of a vector on the CPU. */
+uint32_t llfi_pointwise_host_width(const llfi_target *, const llfi_pointwise_sums *);
+
 /* pointwise_tile.c, for GPUs: one thread's schedule->width elements from element `first` on, accessed as
  * aligned vectors, computed schedule->slice lanes at a time. `whole` NULL: always; else an i1, and where it
  * is false the thread owns element `first` alone. Ends the function. */

@@ -11,17 +11,23 @@
 
 enum { VALUE_N, VALUES };
 
+uint32_t llfi_pointwise_host_width(const llfi_target *target, const llfi_pointwise_sums *sums)
+{
+    uint32_t bytes = sums->values8 > sums->values4 ? 8 : 4; /* of the register form */
+    uint32_t registers = sums->cost > DEAR ? 4 : 2;
+    uint32_t width = registers * target->simd_bytes / bytes;
+    width = width < 1 ? 1 : width > WIDTH_MAX ? WIDTH_MAX : width;
+    while (width & (width - 1)) /* a power of two whatever the register size */
+        width &= width - 1;
+    return width;
+}
+
 static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_arena *arena,
                        llfi_schedule *s)
 {
     llfi_pointwise_sums sums;
     LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
-    uint32_t bytes = sums.values8 > sums.values4 ? 8 : 4; /* of the register form */
-    uint32_t registers = sums.cost > DEAR ? 4 : 2;
-    uint32_t width = registers * target->simd_bytes / bytes;
-    s->width = width < 1 ? 1 : width > WIDTH_MAX ? WIDTH_MAX : width;
-    while (s->width & (s->width - 1)) /* a power of two whatever the register size */
-        s->width &= s->width - 1;
+    s->width = llfi_pointwise_host_width(target, &sums);
     s->slice = s->width;
     s->threads = 1;
     s->vector_align = 1;

@@ -62,7 +62,13 @@ typedef struct {
 } llfi_tiled_wish;
 bool llfi_tiled_choose(const llfi_tiled_wish *, llfi_schedule *);
 
-/* tiled_plan.c: the leaves that a schedule with a tile stages; `most` of them have room in `stage`. */
+/* tiled_plan.c: may a kernel have leaves that want tiles? */
+bool llfi_tiled_match(const llf_graph *, const llfi_kernel *, const llfi_target *, llfi_why *);
+/* The axis along which most bytes of such leaves lie; the innermost: none. */
+uint32_t llfi_tiled_axis(const llf_graph *, const llfi_demands *);
+/* Puts the other axis's extent behind those that arguments refer to. */
+llf_status llfi_tiled_extent(const llfi_demands *, llfi_arena *, llfi_schedule *);
+/* The leaves that a schedule with a tile stages; `most` of them have room in `stage`. */
 uint32_t llfi_tiled_stages(const llf_graph *, const llfi_demands *, const llfi_schedule *,
                            llfi_tiled_stage *stage, uint32_t *shared_bytes);
 llf_status llfi_tiled_plan(llf_graph *, const llfi_kernel *, const llfi_target *, llfi_arena *,

@@ -585,41 +585,9 @@ static llf_status emit(llfi_site *s)
     return single_road(&t);
 }
 
-/* ---- */
-
-/* Only a permuted operand turns axes; what the maps say is seen when they are made. */
-#define VIEWS 32u /* behind one operand, looked at; deeper chains may hold one */
-
-static bool is_permuted(const llf_graph *g, llf_id id)
-{
-    for (uint32_t i = 0; i < VIEWS; i++) {
-        const llfi_node *n = llfi_node_at(g, id);
-        if (llfi_ops[n->op].cls != LLFI_CLASS_VIEW)
-            return false;
-        if (n->op == LLF_OP_PERMUTE)
-            return true;
-        id = n->arg[0];
-    }
-    return true;
-}
-
-static bool match(const llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_why *why)
-{
-    if (!llfi_pointwise_match(g, k, target, why))
-        return false;
-    for (uint32_t i = 0; k->parts <= 1 && i < k->members; i++) {
-        const llfi_node *n = llfi_node_at(g, k->member[i]);
-        for (uint32_t a = 0; a < n->arity; a++)
-            if (is_permuted(g, n->arg[a]))
-                return true;
-    }
-    snprintf(why->text, sizeof why->text, "no operand is permuted");
-    return false;
-}
-
 const llfi_skeleton llfi_skeleton_tiled_nvptx = {.name = "tiled",
                                                  .prefix = "tra",
-                                                 .match = match,
+                                                 .match = llfi_tiled_match,
                                                  .plan = llfi_tiled_plan,
                                                  .emit = emit,
                                                  .launch = llfi_tiled_launch};

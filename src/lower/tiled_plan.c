@@ -5,6 +5,39 @@
 
 #define SHARED_BYTES 49152u /* static shared memory of a block */
 #define GRID_MAX INT64_C(0x7fffffff)
+#define VIEWS 32u /* behind one operand, looked at; deeper chains may hold one */
+
+/* Only a permuted operand, or an input that lies in memory that way, turns axes; what the maps say is seen
+ * when they are made. */
+
+static bool is_permuted(const llf_graph *g, llf_id id)
+{
+    for (uint32_t i = 0; i < VIEWS; i++) {
+        const llfi_node *n = llfi_node_at(g, id);
+        if (llfi_ops[n->op].cls != LLFI_CLASS_VIEW)
+            return false;
+        if (n->op == LLF_OP_PERMUTE)
+            return true;
+        id = n->arg[0];
+    }
+    return true;
+}
+
+bool llfi_tiled_match(const llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_why *why)
+{
+    if (!llfi_pointwise_match(g, k, target, why))
+        return false;
+    if (k->parts <= 1 && g->strides)
+        return true;
+    for (uint32_t i = 0; k->parts <= 1 && i < k->members; i++) {
+        const llfi_node *n = llfi_node_at(g, k->member[i]);
+        for (uint32_t a = 0; a < n->arity; a++)
+            if (is_permuted(g, n->arg[a]))
+                return true;
+    }
+    snprintf(why->text, sizeof why->text, "no operand is permuted");
+    return false;
+}
 
 /* How far apart a leaf's elements are along an axis. */
 typedef enum { STEP_NONE, STEP_ONE, STEP_BACK, STEP_FAR } step;
@@ -58,8 +91,7 @@ static uint32_t bytes_of(const llf_graph *g, const llfi_demands *list, uint32_t 
     return llfi_dtypes[llfi_dtype_of(g, list->at[demand].node)].bytes;
 }
 
-/* The axis along which most bytes lie; space.axes - 1: none. */
-static uint32_t other_axis(const llf_graph *g, const llfi_demands *list)
+uint32_t llfi_tiled_axis(const llf_graph *g, const llfi_demands *list)
 {
     uint32_t inner = list->space.axes - 1, best = inner, most = 0;
     for (uint32_t axis = 0; axis < inner; axis++) {
@@ -138,8 +170,7 @@ static llf_status add_vectors(const llf_graph *g, const llfi_demands *list, llfi
     return LLF_OK;
 }
 
-/* The other axis's extent, behind those that arguments refer to. */
-static llf_status add_extent(const llfi_demands *list, llfi_arena *arena, llfi_schedule *s)
+llf_status llfi_tiled_extent(const llfi_demands *list, llfi_arena *arena, llfi_schedule *s)
 {
     llfi_dim *dim = llfi_arena_alloc(arena, ((size_t)s->dims + 1) * sizeof *dim);
     if (!dim)
@@ -176,7 +207,7 @@ llf_status llfi_tiled_plan(llf_graph *g, const llfi_kernel *k, const llfi_target
     const llfi_demands *list = s->demands;
     if (list->forms == 0 || list->space.axes < 2 || s->uniform_store || s->table)
         return LLF_E_UNSUPPORTED;
-    s->tile.axis = other_axis(g, list);
+    s->tile.axis = llfi_tiled_axis(g, list);
     llfi_tiled_wish wish = wish_of(g, k, list, &sums, s->tile.axis);
     if (s->tile.axis == list->space.axes - 1 || is_constant(g, s->dim[0], 0) || !llfi_tiled_choose(&wish, s))
         return LLF_E_UNSUPPORTED;
@@ -184,7 +215,7 @@ llf_status llfi_tiled_plan(llf_graph *g, const llfi_kernel *k, const llfi_target
     s->vector_align = s->width == 1 ? 1 : align < 16 ? align : 16;
     LLF_TRY(llfi_pointwise_vectors(g, list, arena, s));
     LLF_TRY(add_vectors(g, list, arena, s));
-    return add_extent(list, arena, s);
+    return llfi_tiled_extent(list, arena, s);
 }
 
 static bool may_use_vectors(const llfi_schedule *s, const llfi_launch *l)

@@ -88,6 +88,7 @@ struct llfi_skeleton {
 };
 extern const llfi_skeleton llfi_skeleton_pointwise_nvptx; /* lower/pointwise_nvptx.c */
 extern const llfi_skeleton llfi_skeleton_tiled_nvptx;     /* lower/tiled_nvptx.c */
+extern const llfi_skeleton llfi_skeleton_tiled_host;      /* lower/tiled_host.c */
 extern const llfi_skeleton llfi_skeleton_pointwise_host;  /* lower/pointwise_host.c */
 
 /* First skeleton of the target that matches; E_INTERNAL with the reasons when none does (legal.c must have

@@ -198,7 +198,8 @@ static const llfi_lowering lowering = {
     .root = host_root,
     .maximum = host_maximum,
 };
-static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_pointwise_host, NULL};
+static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_tiled_host, &llfi_skeleton_pointwise_host,
+                                                 NULL};
 
 const llfi_backend llfi_backend_host = {
     .name = "host",

@@ -215,7 +215,7 @@ static void run_text(const writer *w, uint64_t number)
             for (size_t b = 0; b < buffer[id].bytes; b++)
                 if (got[b] != want[b])
                     fail_msg("graph %" PRIu64 ", node %u, byte %zu: %02x, not %02x (%s, tile %u x %u, axis "
-                                              "%u, width %u, threads %u)\n%s",
+                             "%u, width %u, threads %u)\n%s",
                              number, id, b, got[b], want[b], s.skeleton->name, s.tile.x, s.tile.y,
                              s.tile.axis, s.width, s.threads, w->text);
         }
@@ -247,8 +247,54 @@ static void random_views_are_what_the_interpreter_says(void **state)
         assert_true(tiled > COUNT / 4 && emulate.by_vectors > COUNT / 10);
 }
 
+/* No view in the graph: an input whose columns lie side by side. */
+static void an_input_by_columns_is_staged(void **state)
+{
+    (void)state;
+    enum { ROWS = 70, COLUMNS = 132 };
+    fixture f = fixture_make();
+    llfi_target gpu;
+    llfi_schedule s;
+    const llfi_backend backend = emulate_backend();
+    const int64_t shape[] = {llf_symbol(f.g, "R"), llf_symbol(f.g, "C")}, symbol[] = {ROWS, COLUMNS};
+    llf_id a = llf_input(f.g, "a", LLF_F32, 2, shape), b = llf_input(f.g, "b", LLF_F32, 2, shape);
+    llf_id r = llf_sub(f.g, a, b);
+    assert_int_equal(llf_output(f.g, r), LLF_OK);
+    whole(&f, a);
+    llfi_dim zero = llfi_dim_const(f.g->dims, 0), one = llfi_dim_const(f.g->dims, 1);
+    const llfi_stride stride[1][LLFI_RANK] = {{{one, zero}, {llfi_type_of(f.g, b).dim[0], zero}}};
+    const llfi_strides strides = {.inputs = 1, .node = &b, .stride = stride};
+    f.g->strides = &strides;
+    assert_int_equal(llfi_target_make(f.cx, "host", &gpu), LLF_OK);
+    gpu.backend = &backend;
+    llfi_plan plan = {.kernel = &f.kernel, .kernels = 1};
+    assert_int_equal(llfi_schedule_make(f.cx, f.g, &plan, 0, &gpu, &f.arena, &s), LLF_OK);
+    assert_ptr_equal(s.skeleton, &llfi_skeleton_tiled_nvptx);
+    emulate_buffer buffer[3];
+    void *data[3];
+    for (int i = 0; i < 3; i++) {
+        buffer[i] = emulate_alloc(ROWS * COLUMNS * sizeof(float), 16);
+        data[i] = buffer[i].data;
+    }
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < COLUMNS; k++) {
+            ((float *)data[a])[i * COLUMNS + k] = (float)(1000 * i);
+            ((float *)data[b])[k * ROWS + i] = (float)(k + 7 * i);
+        }
+    emulate_kernel(f.cx, f.g, &f.kernel, &s, &gpu, &f.arena, symbol, data);
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < COLUMNS; k++)
+            assert_true(((float *)data[r])[i * COLUMNS + k] == (float)(1000 * i - k - 7 * i));
+    for (int i = 0; i < 3; i++) {
+        emulate_untouched(&buffer[i]);
+        emulate_free(&buffer[i]);
+    }
+    fixture_free(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_views_are_what_the_interpreter_says)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_input_by_columns_is_staged),
+                                       cmocka_unit_test(random_views_are_what_the_interpreter_says)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
