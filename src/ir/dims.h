@@ -59,6 +59,14 @@ bool llfi_dim_never_above(const llfi_dims *, llfi_dim a, llfi_dim b);
 /* symbol[i] = value of symbol i, or -1 when unbound. False: unbound symbol, overflow, negative, or division
  * by 0. */
 bool llfi_dim_eval(const llfi_dims *, llfi_dim, const int64_t *symbol, int64_t *value);
+/* With -1 for symbols that are not known: is the dim a sum in which one of them stands once, times what is
+ * known? *s: that symbol. */
+bool llfi_dim_unknown(const llfi_dims *, llfi_dim, const int64_t *symbol, uint32_t *s);
+/* The value of that symbol for which the dim is `extent`, rounded towards 0. False: none, or any would do. */
+bool llfi_dim_solve(const llfi_dims *, llfi_dim, const int64_t *symbol, int64_t extent, uint32_t *s,
+                    int64_t *value);
+/* Marks what is part of the dims that `used` (by dim) marks, and the symbols among it. */
+void llfi_dims_mark(const llfi_dims *, bool *used, bool *symbol);
 uint64_t llfi_dim_hash(const llfi_dims *,
                        llfi_dim);            /* of structure and symbol names: the same in every graph */
 uint32_t llfi_dims_count(const llfi_dims *); /* ids below it are dims */

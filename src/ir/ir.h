@@ -284,6 +284,13 @@ llf_status llfi_guard_add(llf_graph *, const llfi_guard *);
 /* E_GUARD with op, axis and both sizes for the first guard that these values of the symbols break. */
 llf_status llfi_guards_check(const llf_graph *, llfi_diag *, const int64_t *symbol);
 
+/* bind.c: symbols from the extents that inputs are bound to, -1 where they say nothing. `shape` gives those
+ * of an input of rank > 0; NULL: any, and it is only seen which symbols get a value. */
+typedef const int64_t *llfi_shape_fn(const void *user, uint32_t input);
+void llfi_bind_symbols(const llf_graph *, llfi_shape_fn *shape, const void *user, int64_t *symbol);
+/* E_GRAPH, by its name, for a symbol that the graph needs and no input's extents can tell. */
+llf_status llfi_bind_check(const llf_graph *);
+
 /* view.c: the attribute of a view as it is asked for, made into its list: axes counted from the front (sorted
  * but for permute), -1 of reshape and ranges resolved. */
 typedef struct {

@@ -210,6 +210,7 @@ static llf_status pipeline(llf_program *p, const llf_graph *g, const llf_options
     if (g && !(p->graph = llfi_graph_clone(g, &p->cx)))
         return llfi_nomem(&p->cx.diag);
     LLF_TRY(run_passes(p, o, in));
+    LLF_TRY(llfi_bind_check(p->graph));
     double planned = llfi_now_ms();
     LLF_TRY(schedule_all(p));
     p->phase.plan_ms += llfi_now_ms() - planned;

@@ -77,24 +77,13 @@ static llfi_type type_asked(const llf_execution *e, uint32_t binding)
     return binding < e->inputs ? llfi_input_asked(g, binding) : llfi_type_of(g, node_of(e, binding));
 }
 
-/* Binds symbols by the inputs whose extent is just a symbol. */
-static void bind_symbols(llf_execution *e)
+static const int64_t *bound_shape(const void *user, uint32_t input)
 {
-    const llf_graph *g = e->loaded->program->graph;
-    uint32_t symbols = llfi_dims_symbols(g->dims);
-    for (uint32_t s = 0; s < symbols; s++)
-        e->symbol[s] = -1;
-    for (uint32_t b = 0; b < e->inputs; b++) {
-        llfi_type type = llfi_input_asked(g, b);
-        for (uint32_t i = 0; i < type.rank; i++) {
-            uint32_t s;
-            if (llfi_dim_is_symbol(g->dims, type.dim[i], &s) && e->symbol[s] < 0)
-                e->symbol[s] = e->bind[b].tensor.shape[i];
-        }
-    }
+    const llf_execution *e = user;
+    return e->bind[input].tensor.shape;
 }
 
-/* The input that bound a symbol: the first whose extent it is. */
+/* The input that bound a symbol: the first whose extent it is; UINT32_MAX: an expression did. */
 static uint32_t bound_by(const llf_execution *e, uint32_t symbol)
 {
     const llf_graph *g = e->loaded->program->graph;
@@ -106,7 +95,7 @@ static uint32_t bound_by(const llf_execution *e, uint32_t symbol)
                 return b;
         }
     }
-    return 0;
+    return UINT32_MAX;
 }
 
 static llf_status wrong_extent(llf_execution *e, uint32_t binding, uint32_t axis, llfi_dim dim, int64_t want)
@@ -115,10 +104,14 @@ static llf_status wrong_extent(llf_execution *e, uint32_t binding, uint32_t axis
     int64_t got = e->bind[binding].tensor.shape[axis];
     uint32_t s;
     char other[300];
-    if (llfi_dim_is_symbol(g->dims, dim, &s))
+    if (llfi_dim_is_symbol(g->dims, dim, &s) && bound_by(e, s) != UINT32_MAX)
         return refuse(e, LLF_E_GUARD, binding, "axis %u has extent %" PRId64 ", but %s is %" PRId64 " by %s",
                       axis, got, llfi_dims_symbol_name(g->dims, s), want,
                       llfi_prepare_name(e, bound_by(e, s), other, sizeof other));
+    int64_t c;
+    if (!llfi_dim_is_const(g->dims, dim, &c))
+        return refuse(e, LLF_E_GUARD, binding, "axis %u has extent %" PRId64 ", but %s is %" PRId64, axis,
+                      got, llfi_show_dim(g, dim).text, want);
     return refuse(e, LLF_E_GUARD, binding, "axis %u has extent %" PRId64 ", the program has %" PRId64, axis,
                   got, want);
 }
@@ -130,8 +123,7 @@ static llf_status no_extent(llf_execution *e, uint32_t binding, uint32_t axis)
     for (uint32_t s = 0; s < llfi_dims_symbols(dims); s++)
         if (e->symbol[s] < 0)
             return refuse(e, LLF_E_GUARD, binding,
-                          "axis %u: its extent cannot be computed: symbol %s stands alone as an extent of no "
-                          "input",
+                          "axis %u: its extent cannot be computed: the inputs' shapes do not tell symbol %s",
                           axis, llfi_dims_symbol_name(dims, s));
     return refuse(e, LLF_E_GUARD, binding, "axis %u: its extent cannot be computed from the inputs' shapes",
                   axis);
@@ -410,7 +402,7 @@ llf_status llf_prepare(llf_execution *e)
     e->prepared = false;
     for (uint32_t b = 0; b < e->binds; b++)
         LLF_TRY(check_form(e, b));
-    bind_symbols(e);
+    llfi_bind_symbols(e->loaded->program->graph, bound_shape, e, e->symbol);
     for (uint32_t b = 0; b < e->inputs; b++)
         LLF_TRY(check_binding(e, b));
     LLF_TRY(llfi_guards_check(e->loaded->program->graph, &e->diag, e->symbol));

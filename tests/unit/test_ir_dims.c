@@ -339,6 +339,43 @@ static void symbols_are_replaced_through_and_through(void **state)
     assert_stands(fdiv(C, B), k(0), no, A, k(0), C);
 }
 
+static void one_unknown_is_found(void **state)
+{
+    (void)state;
+    int64_t s[] = {-1, 5, 0}, v = 0; /* A unknown, B 5, C 0 */
+    uint32_t who = 9;
+    const struct {
+        llfi_dim dim;
+        int64_t extent, value; /* -1: nothing is told */
+    } cases[] = {
+        {A, 7, 7},
+        {mul(k(2), A), 8, 4},
+        {mul(k(2), A), 9, 4}, /* the comparison afterwards refuses it */
+        {add(mul(k(4), B), A), 23, 3},
+        {add(mul(A, B), k(3)), 28, 5},
+        {llfi_dim_sub(dims, B, A), 2, 3},
+        {llfi_dim_sub(dims, mul(k(3), A), k(6)), 9, 5},
+        {add(max(B, k(9)), A), 10, 1},
+        {add(mul(k(4), B), A), 19, -1}, /* negative */
+        {mul(A, C), 0, -1},             /* any would do */
+        {mul(A, A), 9, -1},
+        {fdiv(A, k(2)), 3, -1},
+        {add(A, max(A, B)), 9, -1},
+        {mul(A, fdiv(A, k(2))), 9, -1},
+        {B, 5, -1},
+        {k(3), 3, -1},
+    };
+    for (size_t i = 0; i < LLFI_COUNT(cases); i++) {
+        bool told = llfi_dim_solve(dims, cases[i].dim, s, cases[i].extent, &who, &v);
+        if (told != (cases[i].value >= 0) || (told && (who != 0 || v != cases[i].value)))
+            fail_msg("case %zu: %d, symbol %u is %lld", i, told, who, (long long)v);
+    }
+    s[1] = -1;
+    assert_false(llfi_dim_unknown(dims, add(A, B), s, &who));
+    assert_true(llfi_dim_unknown(dims, add(mul(k(2), B), C), s, &who));
+    assert_int_equal(who, 1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -351,6 +388,7 @@ int main(void)
         TEST(min_and_max_fold),
         TEST(equations_lose_what_stands_on_both_sides),
         TEST(symbols_are_replaced_through_and_through),
+        TEST(one_unknown_is_found),
         TEST(limits_give_none_and_not_nonsense),
         TEST(evaluation_is_exact_or_refused),
         TEST(random_expressions_keep_their_value),

@@ -99,6 +99,92 @@ static void extents_equal_by_guard_share_a_kernel(void **state)
     test_close(&r);
 }
 
+/* Compiles the text; the message of a refusal goes to `why`. */
+static llf_status compiles(const char *text, char *why, size_t size, test_road *r)
+{
+    *r = (test_road){.cx = llf_context_create(NULL)};
+    llf_status status = llf_graph_parse(r->cx, text, strlen(text), "test", &r->g);
+    if (status == LLF_OK)
+        status = llf_compile(r->cx, r->g, &host, &r->p);
+    snprintf(why, size, "%s", status == LLF_OK ? "" : llf_last_error(r->cx)->message);
+    return status;
+}
+
+static void what_no_input_tells_is_refused_at_compile(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *symbol; /* NULL: compiles */
+    } graphs[] = {
+        {"graph @t(%x: f32[2*N]) {\n  %0 = neg %x\n  ret %0\n}\n", NULL},
+        {"graph @t(%x: f32[B*4+N], %y: f32[B, 3]) {\n  %0 = neg %x\n  ret %0, %y\n}\n", NULL},
+        {"graph @t(%x: f32[N*M], %y: f32[M*K], %z: f32[2*K]) {\n  %0 = neg %x\n  ret %0, %y, %z\n}\n", NULL},
+        {"graph @t(%x: f32[N*N]) {\n  %0 = neg %x\n  ret %0\n}\n", "symbol N"},
+        {"graph @t(%x: f32[N//2]) {\n  %0 = neg %x\n  ret %0\n}\n", "symbol N"},
+        {"graph @t(%x: f32[A+B]) {\n  %0 = neg %x\n  ret %0\n}\n", "symbol A"},
+        {"graph @t(%x: f32[4]) {\n  %0 = broadcast_to %x, shape=[Rows, 4]\n  ret %0\n}\n", "symbol Rows"},
+        /* dead, but what it asked of the sizes is asked still */
+        {"graph @t(%x: f32[4]) {\n  %0 = slice %x, at=[K:]\n  ret %x\n}\n", "symbol K"},
+    };
+    for (size_t i = 0; i < LLFI_COUNT(graphs); i++) {
+        char why[600];
+        test_road r;
+        llf_status status = compiles(graphs[i].text, why, sizeof why, &r);
+        if (!graphs[i].symbol)
+            assert_int_equal(status, LLF_OK);
+        else
+            assert_refused(status, LLF_E_GRAPH, why, graphs[i].symbol);
+        test_close(&r);
+    }
+}
+
+/* y[B*4 + N] - w[2*N], B known by b; sizes that do not divide are told */
+static void symbols_are_told_by_expressions(void **state)
+{
+    (void)state;
+    const char *text = "graph @t(%w: f32[2*N], %b: f32[B], %y: f32[B*4+M]) {\n  %0 = slice %y, at=[B*4:]\n"
+                       "  %1 = reshape %w, shape=[2, N]\n  %2 = add %1, %0\n  ret %2, %b\n}\n";
+    char why[600];
+    test_road r;
+    assert_int_equal(compiles(text, why, sizeof why, &r), LLF_OK);
+    assert_int_equal(llf_program_load(r.cx, r.p, 1, &r.l), LLF_OK);
+    assert_int_equal(llf_execution_create(r.cx, r.l, &r.e), LLF_OK);
+    float w[8], b[4], y[24], sum[8], copy[4];
+    for (int i = 0; i < 24; i++) {
+        w[i % 8] = (float)(i % 8);
+        b[i % 4] = (float)(i % 4);
+        y[i] = (float)(100 * i);
+    }
+    const struct {
+        int64_t w, b, y, rows, n;
+        const char *message;
+    } size[] = {
+        {6, 2, 11, 2, 3, NULL}, /* N 3, B 2, M 3 */
+        {8, 0, 4, 2, 4, NULL},
+        {0, 3, 12, 2, 0, NULL},
+        {7, 2, 11, 2, 3, "input w: axis 0 has extent 7, but 2*N is 6"},
+        {6, 2, 12, 2, 3, "add: axis 1: N (3) must be equal to M (4)"},
+        {6, 3, 11, 2, 3, "symbol M"}, /* it would be negative */
+        {6, 2, 11, 2, 4, "output 0: axis 1 has extent 4, but N is 3"},
+    };
+    for (size_t i = 0; i < LLFI_COUNT(size); i++) {
+        bind_to(r.e, 0, test_vector(LLF_F32, w, size[i].w));
+        bind_to(r.e, 1, test_vector(LLF_F32, b, size[i].b));
+        bind_to(r.e, 2, test_vector(LLF_F32, y, size[i].y));
+        bind_to(r.e, 3, matrix(sum, size[i].rows, size[i].n));
+        bind_to(r.e, 4, test_vector(LLF_F32, copy, size[i].b));
+        if (size[i].message) {
+            assert_refused(llf_prepare(r.e), LLF_E_GUARD, llf_execution_error(r.e)->message, size[i].message);
+            continue;
+        }
+        assert_ok(r.e, llf_prepare(r.e));
+        assert_ok(r.e, llf_run(r.e, NULL));
+        for (int64_t j = 0; j < 2 * size[i].n; j++)
+            assert_true(sum[j] == (float)(j + 100 * (4 * size[i].b + j % size[i].n)));
+    }
+    test_close(&r);
+}
+
 /* x + x^T, and v + x read in order beside it */
 static llf_graph *mirrored(llf_context *cx)
 {
@@ -185,6 +271,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broken_guard_names_both_extents_and_values),
         cmocka_unit_test(extents_equal_by_guard_share_a_kernel),
+        cmocka_unit_test(what_no_input_tells_is_refused_at_compile),
+        cmocka_unit_test(symbols_are_told_by_expressions),
         cmocka_unit_test(an_output_may_not_be_an_input_read_elsewhere),
         cmocka_unit_test(one_program_serves_all_sizes),
     };
