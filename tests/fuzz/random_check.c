@@ -5,6 +5,7 @@
  * inputs stay as they were. It must not share code with what it checks, other than the interpreter and the
  * decompose pass, whose graph names the values. */
 #include "random_check.h"
+#include "random_plan.h"
 
 #include "interp/index.h"
 #include "interp/interp.h"
@@ -184,9 +185,33 @@ static bool inputs_kept(check *c)
 }
 
 /* Compiles and runs `g`; out[i] receives output i with its zones checked. */
-static bool run(check *c, const llf_graph *g, const char *heuristic, buffer *out)
+static llf_status compile(check *c, const llf_graph *g, const llf_options *o, const llfi_str *plan,
+                          llf_program **program)
 {
-    llf_options options = {.size = sizeof options, .target = c->options->target, .heuristic = heuristic};
+    return plan ? llf_plan_import(c->cx, g, o, plan->at, plan->len, "plan", program)
+                : llf_compile(c->cx, g, o, program);
+}
+
+/* What was read comes out again, below its first line. */
+static bool same_plan(check *c, const llf_program *program, const llfi_str *plan)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    if (!call(c, llf_plan_export(c->cx, program, &text, &bytes), llf_last_error(c->cx), "llf_plan_export",
+              "plan"))
+        return false;
+    const char *below = strchr(text, '\n') + 1;
+    bool same = !strncmp(text, "; plan graph=", 13) && !strcmp(below, plan->at);
+    if (!same)
+        fail(c, "the plan is exported otherwise than it was read:\n%s", text);
+    llf_text_free(c->cx, text, bytes);
+    return same;
+}
+
+static bool run(check *c, const llf_graph *g, const char *heuristic, const llfi_str *plan, buffer *out)
+{
+    llf_options options = {
+        .size = sizeof options, .target = c->options->target, .heuristic = plan ? NULL : heuristic};
     options.compile_threads = 1 + rg_below(&c->random, 2);
     llf_program *program = NULL;
     llf_loaded *loaded = NULL;
@@ -195,11 +220,12 @@ static bool run(check *c, const llf_graph *g, const char *heuristic, buffer *out
     for (uint32_t i = 0; i < g->outputs.count; i++)
         if (!buffer_make(c, g, g->outputs.at[i], 0, &out[i]) || !buffer_write(c, &out[i]))
             return false;
-    bool ok =
-        call(c, llf_compile(c->cx, g, &options, &program), llf_last_error(c->cx), "llf_compile", heuristic) &&
-        call(c, llf_program_load(c->cx, program, nvptx ? -1 : threads, &loaded), llf_last_error(c->cx),
-             "llf_program_load", heuristic) &&
-        execute(c, g, loaded, heuristic, out);
+    bool ok = call(c, compile(c, g, &options, plan, &program), llf_last_error(c->cx),
+                   plan ? "llf_plan_import" : "llf_compile", heuristic) &&
+              (!plan || same_plan(c, program, plan)) &&
+              call(c, llf_program_load(c->cx, program, nvptx ? -1 : threads, &loaded), llf_last_error(c->cx),
+                   "llf_program_load", heuristic) &&
+              execute(c, g, loaded, heuristic, out);
     llf_loaded_destroy(loaded);
     llf_program_destroy(program);
     for (uint32_t i = 0; ok && i < g->outputs.count; i++)
@@ -292,7 +318,7 @@ static bool check_values(check *c, const char *heuristic)
             ok = llf_output(all, id) == LLF_OK;
     if (!ok)
         fail(c, "out of memory for the test's own graph");
-    ok = ok && run(c, all, heuristic, out);
+    ok = ok && run(c, all, heuristic, NULL, out);
     for (uint32_t i = 0; ok && i < all->outputs.count;
          i++) { /* into c->value: the bits are compared later too */
         void *kept = malloc(out[i].bytes + 1);
@@ -313,11 +339,11 @@ static bool check_values(check *c, const char *heuristic)
 
 /* ---- (b) the outputs under other plans */
 
-static bool check_outputs(check *c, const char *heuristic)
+static bool check_outputs(check *c, const char *heuristic, const llfi_str *plan)
 {
     const llf_graph *g = c->user;
     buffer *out = calloc(g->outputs.count, sizeof *out);
-    bool ok = out ? run(c, g, heuristic, out) : fail(c, "out of memory");
+    bool ok = out ? run(c, g, heuristic, plan, out) : fail(c, "out of memory");
     for (uint32_t i = 0; ok && i < g->outputs.count; i++) {
         llf_id id = c->flat->outputs.at[i];
         llf_dtype dtype = llfi_dtype_of(c->flat, id);
@@ -424,8 +450,25 @@ static void show_graphs(check *c)
                 llfi_str_printf(c->report, "; input %u, axis %u: stride %" PRId64 "\n", i, a,
                                 c->input[i].layout.stride[a]);
     llfi_str_printf(c->report,
-                    "replay: random_pointwise --target %s --views %u --strides %u --only %" PRIu64 "\n",
-                    c->options->target, c->options->views, c->options->strides, c->seed);
+                    "replay: random_pointwise --target %s --plans %u --views %u --strides %u --only %" PRIu64
+                    "\n",
+                    c->options->target, c->options->plans, c->options->views, c->options->strides, c->seed);
+}
+
+static bool check_plans(check *c)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < c->options->plans; i++) {
+        llfi_str plan;
+        llfi_str_init(&plan, &c->cx->mem);
+        ok = rp_plan(c->cx, c->user, &c->random, &plan) ||
+             fail(c, "no plan: %s", llf_last_error(c->cx)->message);
+        ok = ok && check_outputs(c, "plan", &plan);
+        if (!ok)
+            llfi_str_printf(c->report, "random plan:\n%s", plan.at ? plan.at : "");
+        llfi_str_free(&plan);
+    }
+    return ok;
 }
 
 bool check_graph(llf_context *cx, const check_options *options, uint64_t seed, llfi_str *report)
@@ -433,6 +476,8 @@ bool check_graph(llf_context *cx, const check_options *options, uint64_t seed, l
     check c = {.cx = cx, .options = options, .seed = seed, .report = report, .random = rg_seeded(~seed)};
     rg_limits limits = rg_default_limits;
     limits.views = options->views;
+    if (options->plans)
+        limits.max_nodes = 14;
     c.user = rg_graph(cx, seed, &limits, &c.binding);
     bool ok = c.user || fail(&c, "no graph: %s", llf_last_error(cx)->message);
     /* Drawn first, so that a replay with other options has the same data. */
@@ -440,7 +485,7 @@ bool check_graph(llf_context *cx, const check_options *options, uint64_t seed, l
     static const char *const others[] = {"greedy", "none"};
     const char *other = others[rg_chance(&c.random, 25)];
     ok = ok && make_inputs(&c) && make_flat(&c) && check_values(&c, primitive ? "primitive" : "greedy") &&
-         check_outputs(&c, primitive ? "greedy" : other);
+         check_outputs(&c, primitive ? "greedy" : other, NULL) && check_plans(&c);
     if (!ok)
         show_graphs(&c);
     for (size_t i = 0; c.value && i < c.flat->nodes.count; i++)

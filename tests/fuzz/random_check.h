@@ -12,6 +12,7 @@ typedef struct {
      */
     uint32_t primitive;
     uint32_t views;   /* rg_limits.views */
+    uint32_t plans;   /* random plans a graph; over 0: graphs are small */
     uint32_t strides; /* of 100 inputs, how many do not lie row-major */
 } check_options;
 

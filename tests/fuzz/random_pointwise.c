@@ -1,10 +1,10 @@
 /* random_pointwise.c: random_pointwise [--count N] [--part K] [--seed S] [--only SEED] [--target T]
  * [--threads N]
- * [--primitive PERCENT] [--views PERCENT] [--strides PERCENT] [--emit-ptx FOLDER] Checks graphs of seeds S,
- * S+1, ... (random_check.c) and prints "N passed, M failed, K skipped"; with --emit-ptx it writes their
- * kernels instead (random_emit.c) and needs no device. Exit: 0 all passed, 1 a check failed, 2 bad usage, 77
- * no such device here. LLFUSE_RANDOM_COUNT is the default of --count, else 10000; --part K takes a K-th of
- * it. */
+ * [--primitive PERCENT] [--views PERCENT] [--strides PERCENT] [--plans N] [--emit-ptx FOLDER] Checks graphs
+ * of seeds S, S+1, ... (random_check.c) and prints "N passed, M failed, K skipped"; with --emit-ptx it writes
+ * their kernels instead (random_emit.c) and needs no device. Exit: 0 all passed, 1 a check failed, 2 bad
+ * usage, 77 no such device here. LLFUSE_RANDOM_COUNT is the default of --count, else 10000; --part K takes a
+ * K-th of it. */
 #include "random_check.h"
 #include "random_emit.h"
 
@@ -116,6 +116,8 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
             w->options.primitive = (uint32_t)n;
         else if (strcmp(argv[i], "--views") == 0 && n <= 100)
             w->options.views = (uint32_t)n;
+        else if (strcmp(argv[i], "--plans") == 0 && n <= 100)
+            w->options.plans = (uint32_t)n;
         else if (strcmp(argv[i], "--strides") == 0 && n <= 100)
             w->options.strides = (uint32_t)n;
         else

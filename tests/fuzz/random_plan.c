@@ -1,0 +1,306 @@
+/* random_plan.c: see random_plan.h. The rules are written down here once more, on sets of nodes and by brute
+ * force: nothing is shared with the search, the reader or the verifier of plans. */
+#include "random_plan.h"
+
+#include "lower/demand.h"
+#include "passes/pass.h"
+
+#define MOST 400u      /* nodes; larger graphs are given up */
+#define MOST_NODES 512 /* defaults of params.def */
+#define MOST_BUFFERS 96
+
+typedef struct {
+    bool has[MOST][MOST]; /* by kernel, by node */
+    uint32_t owner[MOST]; /* by node: the kernel that stores it, if any must */
+} state;
+
+typedef struct {
+    llf_graph *g;
+    uint32_t n;
+    const llf_id *source;
+    bool computes[MOST]; /* live, and in some kernel */
+    bool output[MOST];
+    state now, before;
+    bool stored[MOST];
+    uint32_t order[MOST], kernels; /* kernels in launch order */
+    rg_random *random;
+} planner;
+
+/* ---- what a state means */
+
+static bool reads(const planner *p, llf_id u, llf_id v)
+{
+    const llfi_node *node = llfi_node_at(p->g, u);
+    bool any = false;
+    for (uint32_t k = 0; k < node->arity; k++)
+        any = any || p->source[llfi_args(p->g, node)[k]] == v;
+    return any;
+}
+
+static bool used_inside(const planner *p, uint32_t kernel, llf_id v)
+{
+    bool any = false;
+    for (llf_id u = v + 1; u < p->n && !any; u++)
+        any = p->now.has[kernel][u] && reads(p, u, v);
+    return any;
+}
+
+static void find_stored(planner *p)
+{
+    memcpy(p->stored, p->output, sizeof p->stored);
+    for (uint32_t k = 0; k < p->n; k++)
+        for (llf_id u = 0; u < p->n; u++) {
+            const llfi_node *node = llfi_node_at(p->g, u);
+            for (uint32_t a = 0; p->now.has[k][u] && a < node->arity; a++) {
+                llf_id v = p->source[llfi_args(p->g, node)[a]];
+                p->stored[v] = p->stored[v] || (p->computes[v] && !p->now.has[k][v]);
+            }
+        }
+}
+
+/* Takes labels away that serve nothing; the owner of a value moves to a kernel that still has it. */
+static void clean(planner *p)
+{
+    for (bool more = true; more;) {
+        more = false;
+        find_stored(p);
+        for (uint32_t k = 0; k < p->n; k++)
+            for (llf_id v = 0; v < p->n; v++) {
+                if (!p->now.has[k][v] || (p->stored[v] && p->now.owner[v] == k) || used_inside(p, k, v))
+                    continue;
+                p->now.has[k][v] = false;
+                more = true;
+                for (uint32_t o = 0; p->now.owner[v] == k && o < p->n; o++)
+                    if (p->now.has[o][v])
+                        p->now.owner[v] = o;
+            }
+    }
+}
+
+/* Must kernel a run before kernel b? */
+static bool before(const planner *p, uint32_t a, uint32_t b)
+{
+    for (llf_id v = 0; v < p->n; v++) {
+        if (!p->stored[v] || p->now.owner[v] != a)
+            continue;
+        if (p->now.has[b][v])
+            return true; /* the lowest number stores */
+        for (llf_id u = v + 1; u < p->n; u++)
+            if (p->now.has[b][u] && reads(p, u, v))
+                return true;
+    }
+    return false;
+}
+
+static bool any_in(const planner *p, uint32_t k)
+{
+    bool any = false;
+    for (llf_id v = 0; v < p->n; v++)
+        any = any || p->now.has[k][v];
+    return any;
+}
+
+/* A random order of launches; false: there is none. */
+static bool find_order(planner *p)
+{
+    static _Thread_local bool edge[MOST][MOST];
+    bool left[MOST];
+    uint32_t alive = 0;
+    p->kernels = 0;
+    for (uint32_t k = 0; k < p->n; k++)
+        alive += left[k] = any_in(p, k);
+    for (uint32_t a = 0; a < p->n; a++)
+        for (uint32_t b = 0; left[a] && b < p->n; b++)
+            edge[a][b] = a != b && left[b] && before(p, a, b);
+    while (p->kernels < alive) {
+        uint32_t ready[MOST], readies = 0;
+        for (uint32_t b = 0; b < p->n; b++) {
+            bool free = left[b];
+            for (uint32_t a = 0; a < p->n && free; a++)
+                free = !left[a] || !edge[a][b];
+            if (free)
+                ready[readies++] = b;
+        }
+        if (!readies)
+            return false;
+        uint32_t next = ready[rg_below(p->random, readies)];
+        left[next] = false;
+        p->order[p->kernels++] = next;
+    }
+    return true;
+}
+
+/* What legality asks of one kernel alone. */
+static bool kernel_fits(planner *p, uint32_t k)
+{
+    static _Thread_local llf_id member[MOST], store[MOST];
+    llfi_kernel kn = {.member = member, .store = store, .parts = 1};
+    bool touched[MOST] = {false};
+    uint32_t buffers = 0;
+    for (llf_id v = 0; v < p->n; v++) {
+        if (!p->now.has[k][v])
+            continue;
+        const llfi_node *node = llfi_node_at(p->g, v);
+        kn.member[kn.members++] = v;
+        if (p->stored[v] && p->now.owner[v] == k)
+            kn.store[kn.stores++] = v;
+        for (uint32_t a = 0; a < node->arity; a++) {
+            llf_id r = p->source[llfi_args(p->g, node)[a]];
+            buffers += !touched[r] && !p->now.has[k][r] && llfi_node_at(p->g, r)->op != LLF_OP_CONST;
+            touched[r] = true;
+        }
+    }
+    if (!kn.members)
+        return true;
+    if (!kn.stores || kn.members > MOST_NODES || buffers + kn.stores > MOST_BUFFERS)
+        return false;
+    kn.space = llfi_node_at(p->g, store[0])->type;
+    for (uint32_t i = 1; i < kn.stores; i++)
+        if (!llfi_type_same_dims(llfi_type_of(p->g, store[i]), llfi_type_at(p->g, kn.space)))
+            return false;
+    llfi_arena arena;
+    llfi_demands list;
+    llfi_arena_init(&arena, &p->g->cx->mem);
+    llf_status st = llfi_demands_make(p->g, &kn, &arena, &list);
+    llfi_arena_destroy(&arena);
+    return st == LLF_OK;
+}
+
+static bool legal(planner *p)
+{
+    clean(p);
+    bool ok = true;
+    for (uint32_t k = 0; k < p->n && ok; k++)
+        ok = kernel_fits(p, k);
+    return ok && find_order(p);
+}
+
+/* ---- steps */
+
+static uint32_t some_kernel(const planner *p)
+{
+    uint32_t found[MOST], n = 0;
+    for (uint32_t k = 0; k < p->n; k++)
+        if (any_in(p, k))
+            found[n++] = k;
+    return found[rg_below(p->random, n)];
+}
+
+static void merge(planner *p)
+{
+    uint32_t a = some_kernel(p), b = some_kernel(p);
+    for (llf_id v = 0; v < p->n && a != b; v++) {
+        p->now.has[a][v] = p->now.has[a][v] || p->now.has[b][v];
+        p->now.has[b][v] = false;
+        if (p->now.owner[v] == b)
+            p->now.owner[v] = a;
+    }
+}
+
+/* Some kernel computes something that it reads. */
+static void recompute(planner *p)
+{
+    uint32_t k = some_kernel(p), count = 0;
+    llf_id wanted[MOST];
+    for (llf_id v = 0; v < p->n; v++)
+        if (p->computes[v] && !p->now.has[k][v] && used_inside(p, k, v))
+            wanted[count++] = v;
+    if (count)
+        p->now.has[k][wanted[rg_below(p->random, count)]] = true;
+}
+
+/* Moves a node to another kernel. */
+static void move(planner *p)
+{
+    uint32_t from = some_kernel(p), to = some_kernel(p);
+    llf_id v = rg_below(p->random, p->n);
+    if (!p->now.has[from][v])
+        return;
+    p->now.has[from][v] = false;
+    p->now.has[to][v] = true;
+    if (p->now.owner[v] == from)
+        p->now.owner[v] = to;
+}
+
+static void step(planner *p)
+{
+    uint32_t what = rg_below(p->random, 10);
+    p->before = p->now;
+    if (what < 5)
+        merge(p);
+    else if (what < 8)
+        recompute(p);
+    else
+        move(p);
+    if (!legal(p))
+        p->now = p->before;
+}
+
+/* ---- the plan */
+
+static llf_status optimise(llf_context *cx, llf_graph *g)
+{
+    const char *name[32];
+    size_t count = 0;
+    llfi_passes_state *ps = llfi_alloc_zero(&cx->mem, sizeof *ps);
+    llfi_plan none;
+    if (!ps)
+        return llfi_nomem(&cx->diag);
+    llfi_plan_init(&none, &cx->mem);
+    for (size_t i = 0; i < llfi_passes_count; i++)
+        if (strcmp(llfi_passes[i].name, "fuse"))
+            name[count++] = llfi_passes[i].name;
+    llf_status st = llfi_passes_run(cx, g, name, count, ps, &none);
+    llfi_plan_destroy(&none);
+    llfi_free(&cx->mem, ps, sizeof *ps);
+    return st;
+}
+
+static void begin(planner *p, llfi_arena *arena)
+{
+    bool live[MOST] = {false};
+    p->n = (uint32_t)p->g->nodes.count;
+    p->source = llfi_sources_make(p->g, arena);
+    for (size_t i = 0; i < p->g->outputs.count; i++)
+        live[p->g->outputs.at[i]] = p->output[p->g->outputs.at[i]] = true;
+    for (llf_id v = p->n; v-- > 0;) {
+        const llfi_node *node = llfi_node_at(p->g, v);
+        for (uint32_t a = 0; live[v] && a < node->arity; a++)
+            live[llfi_args(p->g, node)[a]] = true;
+        p->computes[v] = live[v] && llfi_ops[node->op].cls == LLFI_CLASS_EW;
+        p->now.has[v][v] = p->computes[v];
+        p->now.owner[v] = v;
+    }
+}
+
+static void put_labels(void *user, llf_id v, bool more, llfi_str *s)
+{
+    const planner *p = user;
+    for (uint32_t i = 0; i < p->kernels; i++)
+        if (p->now.has[p->order[i]][v]) {
+            llfi_str_printf(s, "%sk%u", more ? "," : " !", i);
+            more = true;
+        }
+}
+
+bool rp_plan(llf_context *cx, const llf_graph *user, rg_random *random, llfi_str *text)
+{
+    planner *p = llfi_alloc_zero(&cx->mem, sizeof *p);
+    llfi_arena arena;
+    llfi_arena_init(&arena, &cx->mem);
+    bool ok =
+        p && (p->g = llfi_graph_clone(user, cx)) && optimise(cx, p->g) == LLF_OK && p->g->nodes.count < MOST;
+    if (ok) {
+        p->random = random;
+        begin(p, &arena);
+        ok = p->source && legal(p); /* a kernel a node */
+        for (uint32_t steps = rg_below(random, 2 * p->n + 1); ok && steps; steps--)
+            step(p);
+        ok = ok && legal(p) && llfi_print(p->g, text, put_labels, p) == LLF_OK;
+    }
+    if (p)
+        llf_graph_destroy(p->g);
+    llfi_free(&cx->mem, p, sizeof *p);
+    llfi_arena_destroy(&arena);
+    return ok;
+}
