@@ -153,8 +153,8 @@ static void kernel(diff *d, const half *h, uint32_t k, bool more)
 
 static void head(diff *d, const half *h)
 {
-    llfi_str_printf(d->s, "%s: %u kernels, %u transfers", h->side->name, h->side->plan->kernels,
-                    h->transfers);
+    llfi_str_printf(d->s, "%s: %u kernel%s, %u transfers", h->side->name, h->side->plan->kernels,
+                    h->side->plan->kernels == 1 ? "" : "s", h->transfers);
     if (d->bytes)
         llfi_str_printf(d->s, ", %lld bytes", (long long)h->total);
     llfi_str_puts(d->s, "\n");
