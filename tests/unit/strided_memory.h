@@ -60,8 +60,8 @@ static inline strided_memory strided_open(uint32_t rank, const int64_t *shape, c
     *t = (llf_tensor){.dtype = LLF_F32, .rank = rank, .strided = true};
     memcpy(t->shape, shape, rank * sizeof *shape);
     memcpy(t->strides, stride, rank * sizeof *stride);
-    for (uint32_t i = 0; i < rank; i++) {
-        int64_t far = shape[i] > 0 ? (shape[i] - 1) * stride[i] : 0;
+    for (uint32_t i = 0; i < rank && !strided_empty(t); i++) {
+        int64_t far = (shape[i] - 1) * stride[i];
         *(far < 0 ? &least : &most) += far;
     }
     size_t span = (size_t)(most - least + 1) * sizeof(float);
@@ -123,5 +123,63 @@ static inline void strided_done(strided_output *o)
             fail_msg("a canary was written, byte %zu", i);
     free(o->block);
 }
+
+/* ---- programs */
+static const llf_options host = {.size = sizeof host, .target = "host", .compile_threads = 1};
+
+static inline llf_stats stats_of(const llf_execution *e)
+{
+    llf_stats s = {.size = sizeof s};
+    assert_int_equal(llf_execution_stats(e, &s), LLF_OK);
+    return s;
+}
+
+static inline test_road open_text(const char *text)
+{
+    test_road r = {.cx = llf_context_create(NULL)};
+    assert_non_null(r.cx);
+    if (llf_graph_parse(r.cx, text, strlen(text), NULL, &r.g) != LLF_OK ||
+        llf_compile(r.cx, r.g, &host, &r.p) != LLF_OK || llf_program_load(r.cx, r.p, 2, &r.l) != LLF_OK ||
+        llf_execution_create(r.cx, r.l, &r.e) != LLF_OK)
+        fail_msg("%s", llf_last_error(r.cx)->message);
+    return r;
+}
+
+static inline void go(test_road *r)
+{
+    assert_ok(r->e, llf_prepare(r->e));
+    assert_ok(r->e, llf_run(r->e, NULL));
+}
+
+static inline void bind_to(test_road *r, uint32_t index, llf_tensor t)
+{
+    assert_ok(r->e, llf_bind(r->e, index, &t));
+}
+
+/* out[index] = -x[index] for inputs as they lie; both ends against a page. */
+static inline void negated(test_road *r, uint32_t rank, const int64_t *shape, const int64_t *stride)
+{
+    for (int low = 0; low < 2; low++) {
+        strided_memory x = strided_open(rank, shape, stride, low);
+        strided_output y = strided_result(rank, shape);
+        int64_t index[LLF_MAX_RANK] = {0};
+        bind_to(r, 0, x.t);
+        bind_to(r, 1, y.t);
+        go(r);
+        for (size_t i = 0; i < y.count; i++) {
+            float want = -strided_value(strided_place(&x.t, index)), got = ((float *)y.t.data)[i];
+            if (got != want)
+                fail_msg("element %zu is %g, not %g", i, (double)got, (double)want);
+            (void)strided_next(&x.t, index);
+        }
+        strided_done(&y);
+        strided_close(&x);
+    }
+}
+
+#define NEGATED(r, shape, stride) negated(r, (uint32_t)(sizeof(shape) / sizeof(int64_t)), shape, stride)
+#define LIST(...) ((const int64_t[]){__VA_ARGS__})
+
+static const char neg2[] = "graph @neg2(%x: f32[A, B]) {\n  %0 = neg %x\n  ret %0\n}\n";
 
 #endif
