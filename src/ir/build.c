@@ -140,7 +140,8 @@ llf_id llfi_build_const(llf_graph *g, llf_dtype dtype, uint64_t bits)
         return llfi_poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "const: bits do not fit the dtype"));
     if (!room(g, nowhere))
         return LLF_NONE;
-    /* One NaN, the one that is read: which one a host folds is its own, and is neither printed nor promised. */
+    /* One NaN, the one that is read: which one a host folds is its own, and is neither printed nor promised.
+     */
     if (llfi_dtype_is_float(dtype) && llfi_bits_nan(dtype, bits))
         (void)llfi_literal_parse(NULL, nowhere, dtype, "nan", 3, &bits);
     uint32_t type = llfi_type_make(g, dtype, 0, NULL);
