@@ -121,6 +121,7 @@ llf_status llfi_fail_at(llfi_diag *, llf_status, llfi_place, const char *op, con
 llf_status llfi_nomem(llfi_diag *); /* E_NOMEM, "out of host memory" */
 /* Appends "word" or ", word" to a list of legal names for a message; what does not fit is left out. */
 void llfi_diag_list(char *list, size_t size, const char *word);
+void llfi_diag_in(llfi_diag *, const char *name, size_t bytes); /* says of which value: ", in %name" */
 void llfi_diag_copy(llfi_diag *to, const llfi_diag *from);
 
 /* ---- environment (env.c) and logs (log.c) */

@@ -71,6 +71,16 @@ llf_status llfi_nomem(llfi_diag *d)
     return llfi_fail(d, LLF_E_NOMEM, "out of host memory");
 }
 
+void llfi_diag_in(llfi_diag *d, const char *name, size_t bytes)
+{
+    char text[300];
+    size_t at = d ? strlen(d->message) : 0;
+    if (!bytes || !d || at + 1 >= sizeof d->message)
+        return;
+    snprintf(text, sizeof text, ", in %%%.*s", (int)(bytes < 256 ? bytes : 256), name);
+    copy_cut(d->message + at, sizeof d->message - at, text);
+}
+
 void llfi_diag_copy(llfi_diag *to, const llfi_diag *from)
 {
     if (to == from)

@@ -30,9 +30,16 @@ static llf_status broken(const llf_graph *g, llfi_diag *d, const llfi_guard *u, 
         snprintf(axis, sizeof axis, "axis %u", u->axis);
     const char *op = llfi_ops[u->op].name;
     llfi_place at = {g->file, u->line, u->col};
-    return llfi_fail_at(d, LLF_E_GUARD, at, op, "%s: %s: %s (%s) must be %s %s (%s)", op, axis,
-                        llfi_show_dim(g, u->a).text, a, u->at_most ? "at most" : "equal to",
-                        llfi_show_dim(g, u->b).text, b);
+    llf_status status = llfi_fail_at(d, LLF_E_GUARD, at, op, "%s: %s: %s (%s) must be %s %s (%s)", op, axis,
+                                     llfi_show_dim(g, u->a).text, a, u->at_most ? "at most" : "equal to",
+                                     llfi_show_dim(g, u->b).text, b);
+    const llfi_node *n = u->node < g->nodes.count ? llfi_node_at(g, u->node) : NULL;
+    if (n && n->op == u->op && n->line == u->line &&
+        n->col == u->col) { /* not what has come to stand for it */
+        const char *name = llfi_name(g, n->name);
+        llfi_diag_in(d, name, strlen(name));
+    }
+    return status;
 }
 
 llf_status llfi_guards_check(const llf_graph *g, llfi_diag *d, const int64_t *symbol)

@@ -325,7 +325,10 @@ static llf_status parse_node(llfi_parser *p)
     if (llfi_attr_kind_of(o->attr) != LLFI_ATTR_KIND_WORD && o->attr != LLFI_ATTR_NONE && !attr.given)
         return llfi_fail_at(x->diag, LLF_E_PARSE, word.place, o->name, "%s needs the attribute %s=", o->name,
                             llfi_attr_name(o->attr));
-    LLF_TRY(build_node(p, op, word.place, &attr, &id));
+    llf_status status = build_node(p, op, word.place, &attr, &id);
+    if (status == LLF_E_TYPE || status == LLF_E_LIMIT)
+        llfi_diag_in(x->diag, name.text, name.bytes);
+    LLF_TRY(status);
     uint32_t kept;
     LLF_TRY(keep_name(p, &name, &kept));
     p->g->nodes.at[id].name = kept;

@@ -143,7 +143,7 @@ static void symbols_are_told_by_expressions(void **state)
 {
     (void)state;
     const char *text = "graph @t(%w: f32[2*N], %b: f32[B], %y: f32[B*4+M]) {\n  %0 = slice %y, at=[B*4:]\n"
-                       "  %1 = reshape %w, shape=[2, N]\n  %2 = add %1, %0\n  ret %2, %b\n}\n";
+                       "  %1 = reshape %w, shape=[2, N]\n  %both = add %1, %0\n  ret %both, %b\n}\n";
     char why[600];
     test_road r;
     assert_int_equal(compiles(text, why, sizeof why, &r), LLF_OK);
@@ -163,9 +163,9 @@ static void symbols_are_told_by_expressions(void **state)
         {8, 0, 4, 2, 4, NULL},
         {0, 3, 12, 2, 0, NULL},
         {7, 2, 11, 2, 3, "input w: axis 0 has extent 7, but 2*N is 6"},
-        {6, 2, 12, 2, 3, "add: axis 1: N (3) must be equal to M (4)"},
+        {6, 2, 12, 2, 3, "add: axis 1: N (3) must be equal to M (4), in %both"},
         {6, 3, 11, 2, 3, "symbol M"}, /* it would be negative */
-        {6, 2, 11, 2, 4, "output 0: axis 1 has extent 4, but N is 3"},
+        {6, 2, 11, 2, 4, "axis 1 has extent 4, but N is 3"},
     };
     for (size_t i = 0; i < LLFI_COUNT(size); i++) {
         bind_to(r.e, 0, test_vector(LLF_F32, w, size[i].w));
