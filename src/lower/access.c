@@ -347,18 +347,38 @@ llfi_access llfi_access_of(const llf_graph *g, const llfi_demands *list, uint32_
     return llfi_access_along(g, list, demand, list->space.axes - 1, width, aligned, multiple);
 }
 
-/* May a form be a multiple of width where its unit term along `axis` is one? */
-static bool may_divide_form(const llf_graph *g, const llfi_demands *list, const llfi_ix_form *f,
-                            uint32_t axis, uint32_t width, bool *multiple)
+/* -1 */
+static bool is_back(const llf_graph *g, llfi_signed c)
 {
-    bool ok = may_divide(g, list, f->constant.pos, width, multiple) &&
-              may_divide(g, list, f->constant.neg, width, multiple);
+    return is_one(g, (llfi_signed){c.neg, c.pos});
+}
+
+/* May the constant be a multiple of width, or for `back` one less: the first in memory is the last? */
+static bool may_start(const llf_graph *g, const llfi_demands *list, llfi_signed c, uint32_t width, bool back,
+                      bool *multiple)
+{
+    int64_t pos, neg;
+    if (!back)
+        return may_divide(g, list, c.pos, width, multiple) && may_divide(g, list, c.neg, width, multiple);
+    if (!llfi_dim_is_const(g->dims, c.neg, &neg))
+        return false;
+    if (llfi_dim_is_const(g->dims, c.pos, &pos))
+        return (pos - neg + 1) % (int64_t)width == 0;
+    return (neg - 1) % (int64_t)width == 0 && may_divide(g, list, c.pos, width, multiple);
+}
+
+/* May a form be a multiple of width where its unit term along `axis` is one? `back`: see may_start. */
+static bool may_divide_form(const llf_graph *g, const llfi_demands *list, const llfi_ix_form *f,
+                            uint32_t axis, uint32_t width, bool back, bool *multiple)
+{
+    bool ok = may_start(g, list, f->constant, width, back, multiple);
     for (uint32_t k = 0; ok && k < f->terms; k++) {
         const llfi_ix_term *t = &list->term[f->first + k];
         const llfi_atom *a = &list->atom[t->atom];
         bool dropped = a->kind == LLFI_ATOM_AXIS && list->space.of[a->arg] < 0;
-        bool one = a->kind != LLFI_ATOM_DIV && is_along(list, a, axis) && is_one(g, t->coef);
-        if (!dropped && !one)
+        bool unit = a->kind != LLFI_ATOM_DIV && is_along(list, a, axis) &&
+                    (back ? is_back(g, t->coef) : is_one(g, t->coef));
+        if (!dropped && !unit)
             ok = may_divide(g, list, t->coef.pos, width, multiple) &&
                  may_divide(g, list, t->coef.neg, width, multiple);
     }
@@ -390,7 +410,7 @@ static bool is_whole(const llf_graph *g, const llfi_demands *list, const llfi_at
         return false;
     const llfi_ix_form *f = &list->form[a->arg];
     return rises(g, list, f, axis) && may_divide(g, list, a->by, width, multiple) &&
-           may_divide_form(g, list, f, axis, width, multiple);
+           may_divide_form(g, list, f, axis, width, false, multiple);
 }
 
 llfi_access llfi_access_along(const llf_graph *g, const llfi_demands *list, uint32_t demand, uint32_t axis,
@@ -400,7 +420,7 @@ llfi_access llfi_access_along(const llf_graph *g, const llfi_demands *list, uint
     if (d->offset == LLFI_OFFSET_LINEAR) /* `axis` is the innermost */
         return LLFI_ACCESS_VECTOR;
     const llfi_ix_form *f = &list->form[d->offset];
-    bool along = false;
+    bool along = false, back = false;
     for (uint32_t pass = 0; pass < 2; pass++) { /* refuse first, then note */
         bool *note = pass ? multiple : NULL;
         along = false;
@@ -412,12 +432,13 @@ llfi_access llfi_access_along(const llf_graph *g, const llfi_demands *list, uint
             bool whole = aligned && is_whole(g, list, a, axis, width, note);
             if (whole && a->kind == LLFI_ATOM_DIV)
                 continue;
-            if ((a->kind != LLFI_ATOM_AXIS && !whole) || !is_one(g, t->coef) || along)
+            back = a->kind == LLFI_ATOM_AXIS && is_back(g, t->coef);
+            if ((a->kind != LLFI_ATOM_AXIS && !whole) || (!back && !is_one(g, t->coef)) || along)
                 return LLFI_ACCESS_LANES;
             along = true;
         }
-        if (along && aligned && !may_divide_form(g, list, f, axis, width, note))
+        if (along && aligned && !may_divide_form(g, list, f, axis, width, back, note))
             return LLFI_ACCESS_LANES;
     }
-    return along ? LLFI_ACCESS_VECTOR : LLFI_ACCESS_SPLAT;
+    return !along ? LLFI_ACCESS_SPLAT : back ? LLFI_ACCESS_BACK : LLFI_ACCESS_VECTOR;
 }

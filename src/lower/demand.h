@@ -54,11 +54,13 @@ uint64_t llfi_demands_hash(const llf_graph *, const llfi_demands *, const llfi_k
 /* How a leaf's `width` elements along the innermost axis lie. */
 typedef enum {
     LLFI_ACCESS_VECTOR, /* side by side */
+    LLFI_ACCESS_BACK,   /* side by side, the last one first */
     LLFI_ACCESS_SPLAT,  /* all the same */
     LLFI_ACCESS_LANES   /* anything else: one by one */
 } llfi_access;
-/* `aligned`: VECTOR also promises that the first is a multiple of width, given that every extent of `dim`
- * that `multiple` (NULL: not wanted; else as many flags as dims, only set here) names is one. */
+/* `aligned`: VECTOR and BACK also promise that the first in memory is a multiple of width, given that every
+ * extent of `dim` that `multiple` (NULL: not wanted; else as many flags as dims, only set here) names is one.
+ */
 llfi_access llfi_access_of(const llf_graph *, const llfi_demands *, uint32_t demand, uint32_t width,
                            bool aligned, bool *multiple);
 /* The same for elements along any axis of the space; a leaf of linear offset lies along the innermost. */

@@ -140,8 +140,10 @@ llf_status llfi_pointwise_vectors(const llf_graph *g, const llfi_demands *list, 
         s->arg[a].vector = s->arg[a].vector && s->arg[a].written;
     for (uint32_t i = list->uniform, a; list->forms && i < list->count; i++) {
         const llfi_node *n = llfi_node_at(g, list->at[i].node);
-        if (!list->at[i].leaf || !llfi_node_is_buffered(n) ||
-            llfi_access_of(g, list, i, s->width, true, multiple) != LLFI_ACCESS_VECTOR)
+        if (!list->at[i].leaf || !llfi_node_is_buffered(n))
+            continue;
+        llfi_access how = llfi_access_of(g, list, i, s->width, true, multiple);
+        if (how != LLFI_ACCESS_VECTOR && how != LLFI_ACCESS_BACK)
             continue;
         for (a = 0; s->arg[a].kind != LLFI_ARG_BUFFER || s->arg[a].ref != list->at[i].node;)
             a++;

@@ -62,6 +62,15 @@ static LLVMValueRef access(llfi_site *s, uint32_t demand, const llfi_tile *tile,
     return v;
 }
 
+static LLVMValueRef reversed(llfi_emit *e, LLVMValueRef v, uint32_t width)
+{
+    LLVMValueRef mask[64];
+    for (uint32_t i = 0; i < width; i++)
+        mask[i] = LLVMConstInt(e->i32, width - 1 - i, 0);
+    return v ? LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(mask, width), "")
+             : NULL;
+}
+
 LLVMValueRef llfi_site_load(llfi_site *s, uint32_t demand, const llfi_tile *tile)
 {
     llfi_emit *e = &s->emit;
@@ -70,6 +79,8 @@ LLVMValueRef llfi_site_load(llfi_site *s, uint32_t demand, const llfi_tile *tile
                                  : llfi_access_of(s->g, &s->demands, demand, width, tile->aligned, NULL);
     if (how == LLFI_ACCESS_VECTOR)
         return access(s, demand, tile, 0, width);
+    if (how == LLFI_ACCESS_BACK)
+        return reversed(e, access(s, demand, tile, width - 1, width), width);
     LLVMValueRef v = NULL, lane = access(s, demand, tile, 0, 1);
     if (how == LLFI_ACCESS_SPLAT)
         return lane ? llfi_emit_splat(e, lane, width) : NULL;
