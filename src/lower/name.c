@@ -15,6 +15,7 @@ uint64_t llfi_kernel_hash(const llf_graph *g, const llfi_demands *demands, const
     if (s->tile.x) {
         h = llfi_hash_u64(llfi_hash_u64(h, s->tile.x), s->tile.y);
         h = llfi_hash_u64(llfi_hash_u64(h, s->tile.axis), s->tile.align);
+        h = llfi_hash_u64(llfi_hash_u64(h, s->tile.lanes), s->tile.full);
     }
     h = llfi_hash(h, target->name, strlen(target->name));
     h = llfi_hash(h, target->cpu, strlen(target->cpu));

@@ -148,5 +148,6 @@ bool llfi_tiled_choose(const llfi_tiled_wish *w, llfi_schedule *s)
     s->tile.x = x;
     s->tile.y = y;
     s->tile.lanes = lanes_of(s, w->least);
+    s->tile.full = x * y / threads * w->held > HELD_BYTES / 2;
     return true;
 }

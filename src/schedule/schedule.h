@@ -64,6 +64,7 @@ typedef struct {
         uint32_t lanes;  /* of a warp that lie side by side along the innermost axis */
         uint32_t axis;   /* of the demands' space */
         uint32_t extent; /* index of that axis's extent in dim */
+        bool full;       /* a thread holds many registers: fewer blocks rather than spills */
         uint32_t align;  /* elements of the widest vector along `axis`: extents must be multiples of it */
     } tile;
     bool uniform_store; /* a rank-0 value is stored beside larger ones: launch even when there are no elements

@@ -42,6 +42,8 @@ static void attributes(llfi_site *s)
     llfi_llvm_enum_attribute(lx, s->function, "nounwind", 0);
     snprintf(text, sizeof text, "%u,1,1", s->schedule->threads);
     llfi_llvm_attribute(lx, s->function, "nvvm.maxntid", text);
+    if (s->schedule->tile.full) /* else ptxas may spill two words for one block more */
+        llfi_llvm_attribute(lx, s->function, "nvvm.minctasm", "1");
     llfi_nvptx_annotate_threads(lx, s->emit.module, s->function, s->schedule->threads);
     llfi_llvm_attribute(lx, s->function, "denormal-fp-math", "ieee,ieee");
     llfi_llvm_attribute(lx, s->function, "target-cpu", t->cpu);
