@@ -69,6 +69,16 @@ static void emulate_thread(void)
     emulate.done[tid] = true;
 }
 
+/* A function of its own: getcontext returns twice, as far as compilers know. */
+__attribute__((noinline)) static void emulate_start(ucontext_t *thread, char *stack)
+{
+    getcontext(thread);
+    thread->uc_stack.ss_sp = stack;
+    thread->uc_stack.ss_size = EMULATE_STACK;
+    thread->uc_link = &emulate.home;
+    makecontext(thread, emulate_thread, 0);
+}
+
 /* Threads of block `ctaid`, one after another up to the next barrier, until all have ended. Odd turns run
  * them backwards. */
 static void emulate_block(uint32_t threads, uint32_t ctaid)
@@ -76,11 +86,7 @@ static void emulate_block(uint32_t threads, uint32_t ctaid)
     memset(emulate.shared, 0xa5, sizeof emulate.shared);
     emulate.ctaid = ctaid;
     for (uint32_t i = 0; i < threads; i++) {
-        getcontext(&emulate.thread[i]);
-        emulate.thread[i].uc_stack.ss_sp = emulate.stack + (size_t)i * EMULATE_STACK;
-        emulate.thread[i].uc_stack.ss_size = EMULATE_STACK;
-        emulate.thread[i].uc_link = &emulate.home;
-        makecontext(&emulate.thread[i], emulate_thread, 0);
+        emulate_start(&emulate.thread[i], emulate.stack + (size_t)i * EMULATE_STACK);
         emulate.done[i] = false;
         emulate.barriers[i] = 0;
     }

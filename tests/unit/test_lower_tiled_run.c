@@ -40,12 +40,47 @@ static void dim(writer *w, char *to, uint32_t axis, uint32_t more)
     strcat(to, text);
 }
 
+/* Input `index`: its axis i is the graph's axes[i], `more` elements longer, or stretched. */
+static void declare(writer *w, uint32_t index, const uint32_t *axes, const char *dtype, uint32_t *more)
+{
+    char line[200];
+    snprintf(line, sizeof line, "%s%%x%u: %s[", index ? ", " : "", index, dtype);
+    strcat(w->inputs, line);
+    for (uint32_t i = 0; i < w->rank; i++) {
+        bool stretched = index && below(12) == 0;
+        more[i] = index && !stretched && below(8) == 0 ? 1 + below(8) : 0;
+        strcat(w->inputs, i ? ", " : "");
+        if (stretched)
+            strcat(w->inputs, "1");
+        else
+            dim(w, w->inputs, axes[i], more[i]);
+    }
+    strcat(w->inputs, "]");
+}
+
+/* One more view of value `name`, whose name it becomes. */
+static void view(writer *w, char kind, uint32_t index, char *name, const char *op, const char *list)
+{
+    char line[200];
+    snprintf(line, sizeof line, "  %%%c%u = %s %s, %s\n", kind, index, op, name, list);
+    strcat(w->body, line);
+    snprintf(name, 24, "%%%c%u", kind, index);
+}
+
+/* A list of an item per axis. */
+static void item(writer *w, char *list, const char *begin, uint32_t i, const char *text)
+{
+    strcat(list, i ? ", " : begin);
+    strcat(list, text);
+    strcat(list, i + 1 == w->rank ? "]" : "");
+}
+
 /* An operand: its input and views; the value's name. */
 static void operand(writer *w, uint32_t index, char *name)
 {
     uint32_t axes[6], more[6] = {0};
-    char line[200], from[24];
-    bool stretched[6] = {false}, sliced = false;
+    char list[3][160] = {"", "", ""}, text[24];
+    bool sliced = false;
     for (uint32_t i = 0; i < w->rank; i++)
         axes[i] = i;
     for (uint32_t i = w->rank; index && i-- > 1;) {
@@ -56,54 +91,29 @@ static void operand(writer *w, uint32_t index, char *name)
     const char *dtype = index && below(4) == 0 ? dtypes[below(6)] : w->dtype;
     if (strcmp(w->dtype, "bool") == 0)
         dtype = "bool";
-    snprintf(line, sizeof line, "%s%%x%u: %s[", index ? ", " : "", index, dtype);
-    strcat(w->inputs, line);
-    /* input axis i holds site axis axes[i] */
+    declare(w, index, axes, dtype, more);
+    snprintf(name, 24, "%%x%u", index);
     for (uint32_t i = 0; i < w->rank; i++) {
-        stretched[i] = index && below(12) == 0;
-        more[i] = index && !stretched[i] && below(8) == 0 ? 1 + below(8) : 0;
-        strcat(w->inputs, i ? ", " : "");
-        if (stretched[i])
-            strcat(w->inputs, "1");
-        else
-            dim(w, w->inputs, axes[i], more[i]);
+        snprintf(text, sizeof text, more[i] ? "%u:" : ":", more[i]);
+        item(w, list[0], "at=[", i, text);
         sliced = sliced || more[i];
+        for (uint32_t j = 0; j < w->rank; j++)
+            if (axes[j] == i) {
+                snprintf(text, sizeof text, "%u", j);
+                item(w, list[1], "axes=[", i, text);
+            }
     }
-    strcat(w->inputs, "]");
-    snprintf(from, sizeof from, "%%x%u", index);
-    if (sliced) {
-        snprintf(line, sizeof line, "  %%s%u = slice %s, at=[", index, from);
-        strcat(w->body, line);
-        for (uint32_t i = 0; i < w->rank; i++) {
-            snprintf(line, sizeof line, more[i] ? "%s%u:" : "%s:", i ? ", " : "", more[i]);
-            strcat(w->body, line);
-        }
-        strcat(w->body, "]\n");
-        snprintf(from, sizeof from, "%%s%u", index);
-    }
+    if (sliced)
+        view(w, 's', index, name, "slice", list[0]);
     if (index && below(5) == 0) {
-        snprintf(line, sizeof line, "  %%f%u = flip %s, axes=[%u]\n", index, from, below(w->rank));
-        strcat(w->body, line);
-        snprintf(from, sizeof from, "%%f%u", index);
+        snprintf(list[2], sizeof list[2], "axes=[%u]", below(w->rank));
+        view(w, 'f', index, name, "flip", list[2]);
     }
-    if (index) {
-        snprintf(line, sizeof line, "  %%p%u = permute %s, axes=[", index, from);
-        strcat(w->body, line);
-        for (uint32_t i = 0; i < w->rank; i++)
-            for (uint32_t j = 0; j < w->rank; j++)
-                if (axes[j] == i) {
-                    snprintf(line, sizeof line, "%s%u", i ? ", " : "", j);
-                    strcat(w->body, line);
-                }
-        strcat(w->body, "]\n");
-        snprintf(from, sizeof from, "%%p%u", index);
-    }
-    if (strcmp(dtype, w->dtype) != 0) {
-        snprintf(line, sizeof line, "  %%c%u = cast %s, dtype=%s\n", index, from, w->dtype);
-        strcat(w->body, line);
-        snprintf(from, sizeof from, "%%c%u", index);
-    }
-    strcpy(name, from);
+    if (index)
+        view(w, 'p', index, name, "permute", list[1]);
+    snprintf(list[2], sizeof list[2], "dtype=%s", w->dtype);
+    if (strcmp(dtype, w->dtype) != 0)
+        view(w, 'c', index, name, "cast", list[2]);
 }
 
 static void write_graph(writer *w)
@@ -159,75 +169,100 @@ static uint64_t bits_of(llf_dtype t, uint32_t x)
 
 static uint32_t tiled;
 
-static void run_text(const writer *w, uint64_t number)
-{
-    llf_context *cx = llf_context_create(NULL);
+typedef struct {
+    llf_context *cx;
     llf_graph *g;
     llfi_arena arena;
     llfi_plan plan;
-    llfi_passes_state state = {0};
-    llfi_target host, gpu;
-    llfi_arena_init(&arena, &llfi_malloc_allocator);
-    if (llf_graph_parse(cx, w->text, strlen(w->text), "t", &g) != LLF_OK)
-        fail_msg("%s\n%s", llf_last_error(cx)->message, w->text);
-    llfi_plan_init(&plan, &cx->mem);
-    llfi_fuse_options_default(&state.fuse);
-    if (llfi_passes_run(cx, g, NULL, 0, &state, &plan) != LLF_OK)
-        fail_msg("%s\n%s", llf_last_error(cx)->message, w->text);
-    assert_int_equal(llfi_target_make(cx, "host", &host), LLF_OK);
-    const llfi_backend backend = emulate_backend();
-    gpu = host;
-    gpu.backend = &backend;
-
     int64_t symbol[8];
-    for (uint32_t i = 0; i < llfi_dims_symbols(g->dims); i++)
-        symbol[i] = w->extent[llfi_dims_symbol_name(g->dims, i)[1] - '0'];
+    emulate_buffer *buffer; /* by node */
+    void **data, **value;   /* value: the interpreter's */
+} run;
+
+static void must(const run *r, llf_status status, const writer *w)
+{
+    if (status != LLF_OK)
+        fail_msg("%s\n%s", llf_last_error(r->cx)->message, w->text);
+}
+
+static void run_prepare(run *r, const writer *w)
+{
+    llfi_passes_state state = {0};
+    r->cx = llf_context_create(NULL);
+    llfi_arena_init(&r->arena, &llfi_malloc_allocator);
+    must(r, llf_graph_parse(r->cx, w->text, strlen(w->text), "t", &r->g), w);
+    llfi_plan_init(&r->plan, &r->cx->mem);
+    llfi_fuse_options_default(&state.fuse);
+    must(r, llfi_passes_run(r->cx, r->g, NULL, 0, &state, &r->plan), w);
+    for (uint32_t i = 0; i < llfi_dims_symbols(r->g->dims); i++)
+        r->symbol[i] = w->extent[llfi_dims_symbol_name(r->g->dims, i)[1] - '0'];
+}
+
+/* Buffers, inputs in them, and what the interpreter makes of these. */
+static void run_fill(run *r)
+{
+    const llf_graph *g = r->g;
     uint32_t nodes = (uint32_t)g->nodes.count;
-    emulate_buffer *buffer = llfi_arena_alloc(&arena, (nodes + 1) * sizeof *buffer);
-    void **data = llfi_arena_alloc(&arena, (nodes + 1) * sizeof *data);
-    const void **in = llfi_arena_alloc(&arena, (nodes + 1) * sizeof *in);
-    void **value = llfi_arena_alloc(&arena, (nodes + 1) * sizeof *value);
+    const void **in = llfi_arena_alloc(&r->arena, (nodes + 1) * sizeof *in);
+    r->buffer = llfi_arena_alloc(&r->arena, (nodes + 1) * sizeof *r->buffer);
+    r->data = llfi_arena_alloc(&r->arena, (nodes + 1) * sizeof *r->data);
+    r->value = llfi_arena_alloc(&r->arena, (nodes + 1) * sizeof *r->value);
+    assert_true(in && r->buffer && r->data && r->value);
     for (uint32_t i = 0; i < nodes; i++) {
         int64_t bytes;
-        llf_dtype t = llfi_dtype_of(g, i);
-        assert_int_equal(llfi_type_size(g, llfi_type_of(g, i), symbol, llfi_dtypes[t].bytes, &bytes), LLF_OK);
-        buffer[i] = emulate_alloc((size_t)bytes, below(4) ? 16 : llfi_dtypes[t].bytes);
-        data[i] = buffer[i].data;
+        uint32_t size = llfi_dtypes[llfi_dtype_of(g, i)].bytes;
+        assert_int_equal(llfi_type_size(g, llfi_type_of(g, i), r->symbol, size, &bytes), LLF_OK);
+        r->buffer[i] = emulate_alloc((size_t)bytes, below(4) ? 16 : size);
+        r->data[i] = r->buffer[i].data;
     }
     for (uint32_t i = 0; i < g->inputs.count; i++) {
         llf_id id = g->inputs.at[i];
         llf_dtype t = llfi_dtype_of(g, id);
-        in[i] = data[id];
-        for (size_t k = 0; k < buffer[id].bytes / llfi_dtypes[t].bytes; k++)
-            llfi_bits_store(t, (char *)data[id] + k * llfi_dtypes[t].bytes, bits_of(t, below(32)));
+        in[i] = r->data[id];
+        for (size_t k = 0; k < r->buffer[id].bytes / llfi_dtypes[t].bytes; k++)
+            llfi_bits_store(t, (char *)r->data[id] + k * llfi_dtypes[t].bytes, bits_of(t, below(32)));
     }
-    assert_int_equal(llfi_interp(g, symbol, in, &arena, value), LLF_OK);
-    for (uint32_t k = 0; k < plan.kernels; k++) {
-        llfi_schedule s;
-        if (llfi_schedule_make(cx, g, &plan, k, &gpu, &arena, &s) != LLF_OK)
-            fail_msg("%s\n%s", llf_last_error(cx)->message, w->text);
-        tiled += s.skeleton == &llfi_skeleton_tiled_nvptx;
-        emulate_kernel(cx, g, &plan.kernel[k], &s, &gpu, &arena, symbol, data);
-        for (uint32_t i = 0; i < plan.kernel[k].stores; i++) {
-            llf_id id = plan.kernel[k].store[i];
-            emulate_untouched(&buffer[id]);
-            const unsigned char *got = data[id], *want = value[id];
-            for (size_t b = 0; b < buffer[id].bytes; b++)
-                if (got[b] != want[b])
-                    fail_msg("graph %" PRIu64 ", node %u, byte %zu: %02x, not %02x (%s, tile %u x %u, axis "
-                             "%u, width %u, threads %u)\n%s",
-                             number, id, b, got[b], want[b], s.skeleton->name, s.tile.x, s.tile.y,
-                             s.tile.axis, s.width, s.threads, w->text);
-        }
+    assert_int_equal(llfi_interp(g, r->symbol, in, &r->arena, r->value), LLF_OK);
+}
+
+static void run_kernel(run *r, uint32_t k, const llfi_target *gpu, const writer *w, uint64_t number)
+{
+    llfi_schedule s;
+    const llfi_kernel *kernel = &r->plan.kernel[k];
+    must(r, llfi_schedule_make(r->cx, r->g, &r->plan, k, gpu, &r->arena, &s), w);
+    tiled += s.skeleton == &llfi_skeleton_tiled_nvptx;
+    emulate_kernel(r->cx, r->g, kernel, &s, gpu, &r->arena, r->symbol, r->data);
+    for (uint32_t i = 0; i < kernel->stores; i++) {
+        llf_id id = kernel->store[i];
+        const unsigned char *got = r->data[id], *want = r->value[id];
+        for (size_t b = 0; b < r->buffer[id].bytes; b++)
+            if (got[b] != want[b])
+                fail_msg("graph %" PRIu64 ", node %u, byte %zu: %02x, not %02x (%s, tile %u x %u, axis %u, "
+                         "width %u, threads %u)\n%s",
+                         number, id, b, got[b], want[b], s.skeleton->name, s.tile.x, s.tile.y, s.tile.axis,
+                         s.width, s.threads, w->text);
     }
-    for (uint32_t i = 0; i < nodes; i++) {
-        emulate_untouched(&buffer[i]);
-        emulate_free(&buffer[i]);
+}
+
+static void run_text(const writer *w, uint64_t number)
+{
+    run r = {0};
+    llfi_target gpu;
+    const llfi_backend backend = emulate_backend();
+    run_prepare(&r, w);
+    run_fill(&r);
+    assert_int_equal(llfi_target_make(r.cx, "host", &gpu), LLF_OK);
+    gpu.backend = &backend;
+    for (uint32_t k = 0; k < r.plan.kernels; k++)
+        run_kernel(&r, k, &gpu, w, number);
+    for (uint32_t i = 0; i < r.g->nodes.count; i++) {
+        emulate_untouched(&r.buffer[i]);
+        emulate_free(&r.buffer[i]);
     }
-    llfi_plan_destroy(&plan);
-    llfi_arena_destroy(&arena);
-    llf_graph_destroy(g);
-    llf_context_destroy(cx);
+    llfi_plan_destroy(&r.plan);
+    llfi_arena_destroy(&r.arena);
+    llf_graph_destroy(r.g);
+    llf_context_destroy(r.cx);
 }
 
 static void random_views_are_what_the_interpreter_says(void **state)
