@@ -61,7 +61,7 @@ static void declare(writer *w, uint32_t index, const uint32_t *axes, const char 
 /* One more view of value `name`, whose name it becomes. */
 static void view(writer *w, char kind, uint32_t index, char *name, const char *op, const char *list)
 {
-    char line[200];
+    char line[400];
     snprintf(line, sizeof line, "  %%%c%u = %s %s, %s\n", kind, index, op, name, list);
     strcat(w->body, line);
     snprintf(name, 24, "%%%c%u", kind, index);
