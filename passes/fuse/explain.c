@@ -149,14 +149,26 @@ static bool reads_moved(const explain *x, uint32_t a, uint32_t b)
     return false;
 }
 
+/* Two kernels of which neither feeds the other, as parts of one: what can be told from the plan. */
+static llfi_fuse_why why_not_parts(explain *x, uint32_t ka, uint32_t kb)
+{
+    const llfi_kernel *a = &x->p->kernel[ka], *b = &x->p->kernel[kb];
+    llfi_fuse_size both_size = both(x, ka, kb);
+    llfi_parts_size s = {.parts = a->parts + b->parts,
+                         .bodies = 1,
+                         .slots = (uint64_t)both_size.reads + both_size.stores + both_size.scalars + 4};
+    llfi_fuse_why why = llfi_legal_parts(x->o, &s);
+    return why != LLFI_WHY_FUSED ? why : between(x, ka, kb) ? LLFI_WHY_CYCLE : LLFI_WHY_ORDER;
+}
+
 /* `a` and `b` are the nodes through which the kernels meet. */
-static llfi_fuse_why why_apart(explain *x, uint32_t ka, uint32_t kb, llf_id a, llf_id b)
+static llfi_fuse_why why_apart(explain *x, uint32_t ka, uint32_t kb, relation rel, llf_id a, llf_id b)
 {
     bool hinted;
     if (llfi_hint_score(&x->view, a, b, &hinted) < 0)
         return hinted ? LLFI_WHY_HINT : LLFI_WHY_HEURISTIC;
-    if (!llfi_legal_space(x->g, x->p->kernel[ka].store[0], x->p->kernel[kb].store[0]))
-        return LLFI_WHY_SPACE;
+    if (!llfi_legal_space(x->g, a, b))
+        return rel == SIBLING ? why_not_parts(x, ka, kb) : LLFI_WHY_SPACE;
     if (reads_moved(x, ka, kb) || reads_moved(x, kb, ka))
         return LLFI_WHY_MAP;
     llfi_fuse_size s = both(x, ka, kb);
@@ -196,7 +208,8 @@ static void neighbour(explain *x, uint32_t k, uint32_t j, relation rel, llf_id v
         a = mine;
         b = other;
     }
-    llfi_str_printf(s, "  not with k%u (%s): %s\n", j, text[rel], llfi_why_text(why_apart(x, k, j, a, b)));
+    llfi_str_printf(s, "  not with k%u (%s): %s\n", j, text[rel],
+                    llfi_why_text(why_apart(x, k, j, rel, a, b)));
 }
 
 static void neighbours(explain *x, uint32_t k, llfi_str *s)
@@ -251,24 +264,42 @@ static void types(const explain *x, const llf_id *id, uint32_t n, llfi_str *s)
         llfi_str_puts(s, "nothing");
 }
 
-static void one(explain *x, uint32_t k, llfi_str *s)
+/* One part, whose buffers are read. */
+static void part(const explain *x, const llfi_kernel *kn, const llf_id *read, uint32_t reads, llfi_str *s)
 {
-    const llfi_kernel *kn = &x->p->kernel[k];
-    llfi_str_printf(s, "k%u: ", k);
-    for (uint32_t m = 0; m < kn->members && m < 10; m++)
-        llfi_str_printf(s, "%s%s", m ? " " : "", llfi_ops[llfi_node_at(x->g, kn->member[m])->op].name);
-    llfi_str_printf(s, "%s\n  %u node%s over ", kn->members > 10 ? " ..." : "", kn->members,
-                    kn->members > 1 ? "s" : "");
+    llfi_str_printf(s, "  %u node%s over ", kn->members, kn->members > 1 ? "s" : "");
     llfi_type_print(x->g, kn->space, s);
     uint64_t cost = 0;
     for (uint32_t m = 0; m < kn->members; m++)
         cost += llfi_legal_cost(x->g, kn->member[m]);
     llfi_str_printf(s, ", about %llu instructions an element\n  reads ", (unsigned long long)cost);
-    types(x, x->read[k], x->reads[k], s);
+    types(x, read, reads, s);
     llfi_str_puts(s, "; writes ");
     types(x, kn->store, kn->stores, s);
     llfi_str_puts(s, "\n");
+}
+
+static llf_status one(explain *x, uint32_t k, llfi_str *s)
+{
+    const llfi_kernel *kn = &x->p->kernel[k];
+    llfi_str_printf(s, "k%u: ", k);
+    for (uint32_t m = 0; m < kn->members && m < 10; m++)
+        llfi_str_printf(s, "%s%s", m ? " " : "", llfi_ops[llfi_node_at(x->g, kn->member[m])->op].name);
+    llfi_str_printf(s, "%s\n", kn->members > 10 ? " ..." : "");
+    if (kn->parts > 1)
+        llfi_str_printf(s, "  %u parts side by side\n", kn->parts);
+    for (uint32_t i = 0; i < kn->parts && i < SHOWN; i++) {
+        const llfi_kernel *p = llfi_kernel_part(kn, i);
+        const llfi_plan alone = {.mem = x->p->mem, .kernel = (llfi_kernel *)(uintptr_t)p, .kernels = 1};
+        llf_id *read;
+        uint32_t reads;
+        LLF_TRY(llfi_kernel_reads(x->g, &alone, 0, x->arena, &read, &reads));
+        part(x, p, read, reads, s);
+    }
+    if (kn->parts > SHOWN)
+        llfi_str_printf(s, "  and %u more parts\n", kn->parts - SHOWN);
     neighbours(x, k, s);
+    return LLF_OK;
 }
 
 llf_status llfi_plan_explain(llf_context *cx, const llf_graph *g, const llfi_plan *p,
@@ -282,7 +313,7 @@ llf_status llfi_plan_explain(llf_context *cx, const llf_graph *g, const llfi_pla
     explain x = {.g = g, .p = p, .o = &o, .arena = &arena};
     llf_status st = prepare(&x);
     for (uint32_t k = 0; st == LLF_OK && k < p->kernels; k++)
-        one(&x, k, s);
+        st = one(&x, k, s);
     if (st == LLF_OK && s->failed)
         st = LLF_E_NOMEM;
     llfi_arena_destroy(&arena);

@@ -198,13 +198,17 @@ static void decision(const search *s, const candidate *c, llf_id v, llfi_fuse_wh
     llfi_str_free(&b);
 }
 
-/* Adds a candidate, best score first, one per group. */
+/* Adds a candidate, best score first, one per group. Strangers may still share a launch: horizontal.c. */
 static void propose(search *s, llf_id node, llf_id v)
 {
     if (node == LLF_NONE || s->view.role[node] != LLFI_ROLE_OWN)
         return;
     candidate c = {.node = node, .group = llfi_group_find(&s->groups, node)};
     c.score = llfi_hint_score(&s->view, node, v, &c.hinted);
+    if (!llfi_legal_related(&s->view, node, v)) {
+        decision(s, &c, v, LLFI_WHY_STRANGERS, &s->groups.group[c.group].size);
+        return;
+    }
     for (uint32_t i = 0; i < s->count; i++) {
         candidate *d = &s->at[i];
         if (d->group != c.group)
@@ -273,15 +277,16 @@ static llf_status place(search *s, llf_id v)
 
 /* ---- plan */
 
-/* Numbers groups by level, then by lowest member: kernel[group] for roots. */
-static uint32_t *number(search *s, uint32_t *kernels)
+/* Numbers groups by level, then by lowest member: kernel[group] for roots, level[kernel]. */
+static uint32_t *number(search *s, uint32_t *kernels, uint32_t **level)
 {
     const llf_graph *g = s->g;
     uint32_t n = s->groups.groups;
     uint32_t *kernel = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *kernel);
     uint32_t *first =
         llfi_arena_alloc(s->scratch, ((size_t)n + 3) * sizeof *first); /* levels are at most n */
-    if (!kernel || !first)
+    *level = llfi_arena_alloc(s->scratch, (n + 1) * sizeof **level);
+    if (!kernel || !first || !*level)
         return NULL;
     *kernels = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -295,8 +300,10 @@ static uint32_t *number(search *s, uint32_t *kernels)
         if (s->view.role[v] != LLFI_ROLE_OWN)
             continue;
         uint32_t at = llfi_group_find(&s->groups, v);
-        if (s->groups.group[at].lowest == v)
+        if (s->groups.group[at].lowest == v) {
             kernel[at] = first[s->groups.group[at].level]++;
+            (*level)[kernel[at]] = s->groups.group[at].level;
+        }
     }
     return kernel;
 }
@@ -425,7 +432,8 @@ static void check_sizes(const search *s, const llfi_plan *p, const uint32_t *ker
 static llf_status write_plan(search *s, llfi_plan *p)
 {
     homes h;
-    const uint32_t *kernel_of = number(s, &p->kernels);
+    uint32_t *level;
+    const uint32_t *kernel_of = number(s, &p->kernels, &level);
     if (!kernel_of)
         return llfi_nomem(&s->cx->diag);
     LLF_TRY(find_homes(s, kernel_of, &h));
@@ -443,7 +451,8 @@ static llf_status write_plan(search *s, llfi_plan *p)
 #ifndef NDEBUG
     check_sizes(s, p, kernel_of, stored);
 #endif
-    return LLF_OK;
+    LLF_TRY(llfi_fuse_horizontal(s->cx, &s->view, s->names, level, s->scratch, p));
+    return llfi_plan_parts(s->g, p);
 }
 
 static llf_status run(search *s, llfi_plan *plan)

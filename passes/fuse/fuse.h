@@ -78,6 +78,20 @@ llfi_fuse_why llfi_legal_level(uint32_t level, uint32_t need, uint32_t consumer)
 bool llfi_legal_recompute(const llfi_fuse_options *, const llfi_fuse_size *);
 /* Estimated instructions per element of one node: a cap, so it is ir's estimate, not cost.c's. */
 uint32_t llfi_legal_cost(const llf_graph *, llf_id);
+/* Have they a tensor in common, or is `a` an operand of `b`: may they be in one part? */
+bool llfi_legal_related(const llfi_fuse_view *, llf_id a, llf_id b);
+
+/* Size of a kernel of several parts. */
+typedef struct {
+    uint32_t parts, bodies; /* bodies: distinct parts, as far as is known before lowering */
+    uint64_t slots;         /* of 8 bytes: arguments of all parts */
+    uint64_t nodes, cost;   /* of the distinct parts together */
+    uint64_t least, most;   /* cost of one part */
+} llfi_parts_size;
+llfi_fuse_why llfi_legal_parts(const llfi_fuse_options *, const llfi_parts_size *);
+/* Argument bytes of a kernel of several parts: for each its slots, and where its blocks begin. */
+uint64_t llfi_legal_parts_bytes(uint32_t parts, uint64_t slots);
+
 /* ---- cost.c, for heuristics and logs: bytes per element that having `b` beside `a` saves */
 int64_t llfi_cost_saved(const llfi_fuse_view *, llf_id a, llf_id b);
 
@@ -151,5 +165,16 @@ llf_status llfi_group_join(llfi_groups *, uint32_t group, llf_id v, const llfi_f
 llf_status llfi_group_open(llfi_groups *, llf_id v, uint32_t *group);
 /* Merges two groups where legal; `merged` is the survivor. */
 llf_status llfi_group_merge(llfi_groups *, uint32_t a, uint32_t b, llfi_fuse_why *, uint32_t *merged);
+
+/* ---- parts.c: the parts of kernels; memory of `scratch`. NULL: out of memory. */
+typedef struct llfi_parts llfi_parts;
+llfi_parts *llfi_parts_begin(const llf_graph *, const llf_id *source, llfi_arena *scratch);
+/* Fills parts, part and, where there are several, space from members and stores; arrays in `arena`. */
+llf_status llfi_parts_find(llfi_parts *, llfi_arena *arena, llfi_kernel *);
+
+/* ---- horizontal.c: kernels of one level (by kernel, ascending) that are independent become one launch.
+ * `names`: for the log, NULL: none. */
+llf_status llfi_fuse_horizontal(llf_context *, const llfi_fuse_view *, const llfi_value_name *names,
+                                const uint32_t *level, llfi_arena *scratch, llfi_plan *);
 
 #endif

@@ -72,6 +72,52 @@ llfi_fuse_why llfi_legal_size(const llfi_fuse_options *o, const llfi_fuse_size *
     return LLFI_WHY_FUSED;
 }
 
+static bool reads(const llfi_fuse_view *v, llf_id id, llf_id operand)
+{
+    for (uint32_t k = 0; k < llfi_node_at(v->g, id)->arity; k++)
+        if (llfi_fuse_operand(v, id, k) == operand)
+            return true;
+    return false;
+}
+
+bool llfi_legal_related(const llfi_fuse_view *v, llf_id a, llf_id b)
+{
+    bool scalars = llfi_type_of(v->g, b).rank == 0, related = reads(v, b, a);
+    for (uint32_t k = 0; k < llfi_node_at(v->g, b)->arity && !related; k++) {
+        llf_id p = llfi_fuse_operand(v, b, k);
+        related = llfi_node_is_buffered(llfi_node_at(v->g, p)) && (scalars || llfi_type_of(v->g, p).rank) &&
+                  reads(v, a, p);
+    }
+    return related;
+}
+
+/* Parts above these costs differ at most so many times. */
+#define LIKE_COST 64u
+#define LIKE 4u
+
+uint64_t llfi_legal_parts_bytes(uint32_t parts, uint64_t slots)
+{
+    uint64_t starts = 1; /* a power of two of 4 bytes each, as the search wants them */
+    while (starts < parts)
+        starts *= 2;
+    return 4 * (starts < 2 ? 2 : starts) + 8 * slots;
+}
+
+llfi_fuse_why llfi_legal_parts(const llfi_fuse_options *o, const llfi_parts_size *s)
+{
+    if (s->parts > o->params.max_kernel_parts)
+        return LLFI_WHY_PARTS;
+    if (s->bodies > o->params.max_kernel_bodies)
+        return LLFI_WHY_BODIES;
+    if (s->most > LIKE_COST && s->most > LIKE * s->least)
+        return LLFI_WHY_UNLIKE;
+    if (s->nodes > (uint64_t)o->params.max_kernel_nodes)
+        return LLFI_WHY_NODES;
+    if (s->cost > (uint64_t)o->params.max_kernel_cost)
+        return LLFI_WHY_COST;
+    return llfi_legal_parts_bytes(s->parts, s->slots) > o->param_bytes ? LLFI_WHY_PARAMS : LLFI_WHY_FUSED;
+}
+
 llfi_fuse_why llfi_legal_level(uint32_t level, uint32_t need, uint32_t consumer)
 {
     return need <= level || need < consumer ? LLFI_WHY_FUSED : LLFI_WHY_CYCLE;

@@ -5,12 +5,28 @@
 
 #include "ir/ir.h"
 
-typedef struct {
+/* One launch. It has one part or several: iteration spaces side by side, none of which reads what another
+ * stores (horizontal fusion). Which part a node is in follows from the members alone (parts.c):
+ * - each stored value is in one part; stored values of different dims are in different parts;
+ * - two of the same dims are in one part when what they are computed from inside the kernel has a member of
+ *   rank > 0 in common, or reads the same tensor of rank > 0 (dims of rank 0: a member or tensor of rank 0),
+ * or when a third is in one part with both;
+ * - a part's members are all that its stored values are computed from inside the kernel. A recomputed value
+ *   may be a member of several parts;
+ * - parts stand in the order of their lowest stored value. */
+typedef struct llfi_kernel llfi_kernel;
+struct llfi_kernel {
     llf_id *member, *store; /* topological; values this kernel writes */
     uint32_t members, stores;
-    uint32_t parts; /* horizontal: independent iteration spaces */
+    uint32_t parts; /* at least 1 */
     uint32_t space; /* type id whose dims are the (first) iteration space */
-} llfi_kernel;
+    llfi_kernel
+        *part; /* [parts], each a kernel of one part; NULL when there is just one: the kernel itself */
+};
+static inline const llfi_kernel *llfi_kernel_part(const llfi_kernel *k, uint32_t part)
+{
+    return k->part ? &k->part[part] : k;
+}
 
 typedef struct {
     const llf_allocator *mem;
@@ -19,10 +35,13 @@ typedef struct {
     llfi_kernel *kernel; /* in launch order, topological */
     uint32_t kernels;
     /* The caps that it was made under, checked by llfi_plan_verify; 0: the largest that params.def allows. */
-    uint32_t max_nodes, max_buffers, max_params;
+    uint32_t max_nodes, max_buffers, max_params; /* nodes, buffers: of a part */
 } llfi_plan;
 void llfi_plan_init(llfi_plan *, const llf_allocator *);
 void llfi_plan_destroy(llfi_plan *);
+/* Finds the parts of every kernel anew, from members and stores; whoever makes a plan calls this last. Linear
+ * in what the parts hold. */
+llf_status llfi_plan_parts(const llf_graph *, llfi_plan *);
 /* Every node in a kernel, stores as the rule says, order topological, limits kept; E_PLAN with the reason. */
 llf_status llfi_plan_verify(const llf_graph *, const llfi_plan *);
 /* Graph text with !k labels. */

@@ -253,6 +253,8 @@ llf_status llfi_plan_read(const llf_graph *text, const llfi_fuse_options *o, llf
     llfi_arena_init(&r.scratch, mem);
     llf_status st = read_labels(&r);
     llfi_arena_destroy(&r.scratch);
+    if (st == LLF_OK)
+        st = llfi_plan_parts(text, p);
     return st == LLF_OK ? llfi_plan_verify(text, p) : st;
 }
 
@@ -322,5 +324,7 @@ llf_status llfi_plan_move(const llf_graph *text, const llfi_plan *p, const llf_g
     llfi_arena_init(&scratch, mem);
     llf_status st = move(text, p, g, &scratch, moved);
     llfi_arena_destroy(&scratch);
+    if (st == LLF_OK)
+        st = llfi_plan_parts(g, moved);
     return st == LLF_OK ? llfi_plan_verify(g, moved) : st;
 }

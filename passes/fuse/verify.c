@@ -6,13 +6,15 @@ typedef struct {
     const llf_graph *g;
     const llfi_plan *p;
     llfi_diag *diag;
-    uint32_t *inside; /* by node: last kernel seen that has it, plus 1 */
-    uint32_t *first;  /* by node: lowest-numbered kernel that has it, plus 1; 0: none */
-    uint32_t *stored; /* by node: kernel that stores it, plus 1 */
-    uint32_t *used;   /* by node: last kernel seen that reads it, plus 1 */
-    bool *outside;    /* by node: some kernel reads it without computing it */
+    uint32_t *inside;       /* by node: last kernel seen that has it, plus 1 */
+    uint32_t *first;        /* by node: lowest-numbered kernel that has it, plus 1; 0: none */
+    uint32_t *stored;       /* by node: kernel that stores it, plus 1 */
+    uint32_t *used;         /* by node: last kernel seen that reads it, plus 1 */
+    uint32_t *looked, look; /* by node: last part that has the scalar as an argument */
+    bool *outside;          /* by node: some kernel reads it without computing it */
     bool *live, *output;
     const llf_id *source; /* by node: behind its views */
+    llfi_parts *parts;
 } check;
 
 static bool leaf(const check *c, llf_id id)
@@ -51,8 +53,8 @@ static llf_status ids(const check *c, uint32_t k, const llf_id *id, uint32_t n, 
 static llf_status members(check *c, uint32_t k)
 {
     const llfi_kernel *kn = &c->p->kernel[k];
-    if (!kn->members || kn->parts != 1)
-        return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u has no members or not one part", k);
+    if (!kn->members)
+        return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u has no members", k);
     LLF_TRY(ids(c, k, kn->member, kn->members, "member"));
     LLF_TRY(ids(c, k, kn->store, kn->stores, "store"));
     if (!kn->stores)
@@ -75,15 +77,10 @@ static llf_status stores(check *c, uint32_t k)
     const llfi_kernel *kn = &c->p->kernel[k];
     for (uint32_t i = 0; i < kn->stores; i++) {
         llf_id id = kn->store[i];
-        uint32_t type = llfi_node_at(c->g, id)->type;
         if (c->inside[id] != k + 1 || c->first[id] != k + 1 || c->stored[id])
             return refuse(c, id,
                           "%s must be stored once, by the lowest-numbered kernel that has it, not by k%u",
                           NAME(c, id), k);
-        if (!llfi_type_same_dims(llfi_type_at(c->g, type), llfi_type_at(c->g, kn->space)))
-            return refuse(c, id, "kernel k%u stores %s, which is %s, over another space: %s is %s", k,
-                          NAME(c, id), llfi_show_type(c->g, type).text, NAME(c, kn->store[0]),
-                          llfi_show_type(c->g, kn->space).text);
         c->stored[id] = k + 1;
     }
     return LLF_OK;
@@ -106,6 +103,31 @@ static llf_status not_there(const check *c, uint32_t k, llf_id reader, llf_id p)
     }
     return refuse(c, reader, "kernel k%u: %s wants %s, which no earlier kernel stores", k, NAME(c, reader),
                   NAME(c, p));
+}
+
+static bool same(const llf_id *a, uint32_t as, const llf_id *b, uint32_t bs)
+{
+    return as == bs && memcmp(a, b, as * sizeof *a) == 0;
+}
+
+/* The parts are those of the definition, and each has its space. */
+static llf_status parts(check *c, uint32_t k, llfi_arena *arena)
+{
+    const llfi_kernel *kn = &c->p->kernel[k];
+    llfi_kernel want = *kn;
+    LLF_TRY(llfi_parts_find(c->parts, arena, &want));
+    if (kn->parts != want.parts || !kn->part != !want.part)
+        return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u has %u parts, not %u", k, want.parts, kn->parts);
+    for (uint32_t i = 0; i < kn->parts; i++) {
+        const llfi_kernel *a = llfi_kernel_part(kn, i), *b = llfi_kernel_part(&want, i);
+        if (!same(a->member, a->members, b->member, b->members) ||
+            !same(a->store, a->stores, b->store, b->stores) || a->parts != 1 || (kn->part && a->part))
+            return llfi_fail(c->diag, LLF_E_PLAN, "part %u of kernel k%u is not what its labels say", i, k);
+        if (!llfi_type_same_dims(llfi_type_of(c->g, a->store[0]), llfi_type_at(c->g, a->space)))
+            return refuse(c, a->store[0], "part %u of kernel k%u stores %s, which is of another space", i, k,
+                          NAME(c, a->store[0]));
+    }
+    return LLF_OK;
 }
 
 /* Operands are leaves, members of the same kernel, or stored by a lower kernel. */
@@ -143,33 +165,44 @@ static bool single(const check *c, const llfi_kernel *kn)
     return true;
 }
 
-static llf_status caps(check *c, uint32_t k, llfi_arena *arena)
+/* What a kernel, or part of one, takes of the argument block. */
+static llf_status slots(check *c, const llfi_kernel *kn, llfi_arena *arena, uint64_t *buffers,
+                        uint64_t *scalars)
 {
-    const llfi_kernel *kn = &c->p->kernel[k];
-    if (single(c, kn))
-        return LLF_OK;
-    uint64_t max_nodes = c->p->max_nodes, max_buffers = c->p->max_buffers, scalars = 0;
+    llf_id *read;
+    uint32_t reads;
+    llfi_plan alone = {.mem = c->p->mem, .kernel = (llfi_kernel *)(uintptr_t)kn, .kernels = 1};
+    LLF_TRY(llfi_kernel_reads(c->g, &alone, 0, arena, &read, &reads));
+    *buffers = (uint64_t)reads + kn->stores;
+    *scalars = 0;
+    c->look++;
+    for (uint32_t i = 0; i < kn->members; i++) {
+        const llfi_node *n = llfi_node_at(c->g, kn->member[i]);
+        for (uint32_t a = 0; a < n->arity; a++) {
+            llf_id id = c->source[llfi_args(c->g, n)[a]];
+            if (llfi_node_is_scalar(llfi_node_at(c->g, id)) && c->looked[id] != c->look) {
+                c->looked[id] = c->look;
+                ++*scalars;
+            }
+        }
+    }
+    return LLF_OK;
+}
+
+/* Of one part, whose argument slots are added up. */
+static llf_status caps(check *c, uint32_t k, const llfi_kernel *kn, llfi_arena *arena, uint64_t *all)
+{
+    uint64_t max_nodes = c->p->max_nodes, max_buffers = c->p->max_buffers, buffers, scalars;
     for (size_t i = 0; i < llfi_param_count; i++) {
         if (!max_nodes && !strcmp(llfi_param_table[i].name, "max_kernel_nodes"))
             max_nodes = (uint64_t)llfi_param_table[i].max;
         if (!max_buffers && !strcmp(llfi_param_table[i].name, "max_kernel_buffers"))
             max_buffers = (uint64_t)llfi_param_table[i].max;
     }
-    llf_id *read;
-    uint32_t reads;
-    LLF_TRY(llfi_kernel_reads(c->g, c->p, k, arena, &read, &reads));
-    for (uint32_t i = 0; i < kn->members; i++) {
-        const llfi_node *n = llfi_node_at(c->g, kn->member[i]);
-        for (uint32_t a = 0; a < n->arity; a++) {
-            llf_id id = c->source[llfi_args(c->g, n)[a]];
-            const llfi_node *p = llfi_node_at(c->g, id);
-            if (llfi_node_is_scalar(p) && c->inside[id] != k + 1) {
-                c->inside[id] = k + 1;
-                scalars++;
-            }
-        }
-    }
-    uint64_t buffers = (uint64_t)reads + kn->stores, bytes = 8 * (buffers + scalars) + 16;
+    LLF_TRY(slots(c, kn, arena, &buffers, &scalars));
+    *all += buffers + scalars + 2;
+    if (single(c, kn))
+        return LLF_OK;
     llf_id at = kn->store[0];
     if (kn->members > max_nodes)
         return refuse(c, at, "kernel k%u, of %s, has %u nodes, more than max_kernel_nodes=%llu", k,
@@ -177,9 +210,23 @@ static llf_status caps(check *c, uint32_t k, llfi_arena *arena)
     if (buffers > max_buffers)
         return refuse(c, at, "kernel k%u, of %s, touches %llu buffers, more than max_kernel_buffers=%llu", k,
                       NAME(c, at), (unsigned long long)buffers, (unsigned long long)max_buffers);
-    if (c->p->max_params && bytes > c->p->max_params)
-        return refuse(c, at, "kernel k%u, of %s, needs %llu argument bytes, more than the target's %u", k,
-                      NAME(c, at), (unsigned long long)bytes, c->p->max_params);
+    return LLF_OK;
+}
+
+/* Several parts also have where each begins, 4 bytes a part and a power of two of them. */
+static llf_status all_caps(check *c, uint32_t k, llfi_arena *arena)
+{
+    const llfi_kernel *kn = &c->p->kernel[k];
+    uint64_t all = 0, bytes, header = 2;
+    for (uint32_t i = 0; i < kn->parts; i++)
+        LLF_TRY(caps(c, k, llfi_kernel_part(kn, i), arena, &all));
+    while (header < kn->parts)
+        header *= 2;
+    bytes = 8 * all + (kn->parts > 1 ? 4 * header : 0);
+    if (c->p->max_params && bytes > c->p->max_params && (kn->parts > 1 || !single(c, kn)))
+        return refuse(c, kn->store[0],
+                      "kernel k%u, of %s, needs %llu argument bytes, more than the target's %u", k,
+                      NAME(c, kn->store[0]), (unsigned long long)bytes, c->p->max_params);
     return LLF_OK;
 }
 
@@ -206,12 +253,14 @@ static llf_status prepare(check *c, llfi_arena *arena)
     c->first = llfi_arena_alloc(arena, n * sizeof *c->first);
     c->stored = llfi_arena_alloc(arena, n * sizeof *c->stored);
     c->used = llfi_arena_alloc(arena, n * sizeof *c->used);
+    c->looked = llfi_arena_alloc(arena, n * sizeof *c->looked);
     c->outside = llfi_arena_alloc(arena, n);
     c->live = llfi_arena_alloc(arena, n);
     c->output = llfi_arena_alloc(arena, n);
     c->source = llfi_sources_make(c->g, arena);
-    if (!c->inside || !c->first || !c->stored || !c->used || !c->outside || !c->live || !c->output ||
-        !c->source)
+    c->parts = c->source ? llfi_parts_begin(c->g, c->source, arena) : NULL;
+    if (!c->inside || !c->first || !c->stored || !c->used || !c->looked || !c->outside || !c->live ||
+        !c->output || !c->parts)
         return llfi_nomem(c->diag);
     for (size_t i = 0; i < c->g->outputs.count; i++) {
         llf_id out = c->g->outputs.at[i];
@@ -238,7 +287,8 @@ static llf_status verify(check *c, llfi_arena *arena, llfi_arena *each)
         LLF_TRY(members(c, k));
         LLF_TRY(stores(c, k));
         LLF_TRY(operands(c, k));
-        LLF_TRY(caps(c, k, each));
+        LLF_TRY(parts(c, k, each));
+        LLF_TRY(all_caps(c, k, each));
         llfi_arena_reset(each);
     }
     return complete(c);

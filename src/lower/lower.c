@@ -23,22 +23,46 @@ static void emit_begin(llfi_emit *e, const llf_graph *g, const llfi_target *targ
     e->b = LLVMCreateBuilderInContext(e->lx);
 }
 
-static llf_status emit(llfi_site *s)
+/* Function, arguments, uniform values, then what the skeleton makes of the rest. */
+static llf_status build(llfi_site *s, llf_status (*begin)(llfi_site *))
 {
-    const llfi_skeleton *skeleton = s->schedule->skeleton;
-    if (!s->schedule->demands)
+    if (s->schedule->demands)
+        s->demands = *s->schedule->demands;
+    else if (!s->schedule->parts)
         return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "kernel %s has no demand list", s->name);
-    s->demands = *s->schedule->demands;
     LLF_TRY(llfi_index_begin(s));
     s->val = llfi_arena_alloc(s->arena, (s->demands.count + 1) * sizeof *s->val);
     s->fixed = llfi_arena_alloc(s->arena, (s->demands.count + 1) * sizeof *s->fixed);
     s->arg = llfi_arena_alloc(s->arena, (s->schedule->args + 1) * sizeof *s->arg);
     if (!s->val || !s->fixed || !s->arg)
         return llfi_nomem(s->emit.diag);
-    LLF_TRY(s->emit.target->backend->begin(s));
+    LLF_TRY(begin(s));
     LLF_TRY(llfi_lower(s, NULL, 0, s->demands.uniform));
-    LLF_TRY(skeleton->emit(s));
-    LLF_TRY(s->emit.status);
+    LLF_TRY(s->schedule->skeleton->emit(s));
+    return s->emit.status;
+}
+
+llf_status llfi_lower_part(llfi_site *site, const llfi_kernel *part, const llfi_schedule *schedule,
+                           const char *name, LLVMValueRef *function)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(site->emit.b);
+    llfi_site s = {.emit = site->emit,
+                   .g = site->g,
+                   .kernel = part,
+                   .schedule = schedule,
+                   .name = name,
+                   .arena = site->arena};
+    s.emit.width = 1;
+    s.emit.memos = 0;
+    LLF_TRY(build(&s, s.emit.target->backend->begin_part));
+    *function = s.function;
+    LLVMPositionBuilderAtEnd(site->emit.b, before);
+    return LLF_OK;
+}
+
+static llf_status emit(llfi_site *s)
+{
+    LLF_TRY(build(s, s->emit.target->backend->begin));
     return llfi_llvm_verify(s->emit.diag, s->name, s->emit.module);
 }
 

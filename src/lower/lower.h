@@ -93,6 +93,7 @@ typedef struct llfi_site {
     LLVMValueRef *arg;        /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar;
                                  NULL: in a table (llfi_index_dim) */
     LLVMValueRef range[2];    /* host: first iteration of this call and one past its last, i64 */
+    LLVMValueRef block;       /* GPU, in a part: index of this block among the part's, i64; else NULL */
     const char *name;         /* of the kernel function */
     struct llfi_index *index; /* index.c: what is known of offsets in this block */
     llfi_arena *arena;
@@ -133,5 +134,9 @@ typedef struct {
 llf_status llfi_lower_kernel(const llf_graph *, const llfi_kernel *, const llfi_schedule *,
                              const llfi_target *, const char *name, llfi_arena *, llfi_diag *, llfi_module *);
 void llfi_module_destroy(llfi_module *);
+/* The code of one part as an internal function of `site`'s module, by backend->begin_part and the part's own
+ * skeleton; the builder stays where it was. */
+llf_status llfi_lower_part(llfi_site *, const llfi_kernel *part, const llfi_schedule *, const char *name,
+                           LLVMValueRef *function);
 
 #endif

@@ -4,10 +4,19 @@
 
 #define NAME_OPS 10
 
+/* Bodies, and how many rows each has: where the rows lie follows. */
+static uint64_t hash_parts(const llfi_schedule_parts *p)
+{
+    uint64_t h = llfi_hash_u64(llfi_hash_u64(0x6c6c667061727473, p->bodies), p->starts);
+    for (uint32_t i = 0; i < p->bodies; i++)
+        h = llfi_hash_u64(llfi_hash_u64(h, p->body[i].hash), p->body[i].rows);
+    return h;
+}
+
 uint64_t llfi_kernel_hash(const llf_graph *g, const llfi_demands *demands, const llfi_kernel *kernel,
                           const llfi_schedule *s, const llfi_target *target)
 {
-    uint64_t h = llfi_demands_hash(g, demands, kernel);
+    uint64_t h = s->parts ? hash_parts(s->parts) : llfi_demands_hash(g, demands, kernel);
     h = llfi_hash(h, s->skeleton->name, strlen(s->skeleton->name));
     const uint32_t field[] = {s->threads, s->width, s->slice, s->one_body, s->vector_align, s->uniform_store};
     for (size_t i = 0; i < LLFI_COUNT(field); i++)

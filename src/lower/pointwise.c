@@ -12,6 +12,10 @@ bool llfi_pointwise_match(const llf_graph *g, const llfi_kernel *k, const llfi_t
 {
     (void)target;
     llfi_type space = llfi_type_at(g, k->space);
+    if (k->parts > 1) {
+        snprintf(why->text, sizeof why->text, "it has %u parts", k->parts);
+        return false;
+    }
     for (uint32_t i = 0; i < k->members; i++) {
         const llfi_op_info *op = &llfi_ops[llfi_node_at(g, k->member[i])->op];
         if (op->cls == LLFI_CLASS_COMPOSITE || op->cls == LLFI_CLASS_VIEW) {

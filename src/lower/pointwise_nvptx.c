@@ -109,7 +109,7 @@ static llf_status emit(llfi_site *s)
     LLVMBuilderRef b = s->emit.b;
     const llfi_schedule *p = s->schedule;
     LLVMValueRef lane = special_register(&s->emit, "llvm.nvvm.read.ptx.sreg.tid.x");
-    LLVMValueRef index = special_register(&s->emit, "llvm.nvvm.read.ptx.sreg.ctaid.x");
+    LLVMValueRef index = s->block ? s->block : special_register(&s->emit, "llvm.nvvm.read.ptx.sreg.ctaid.x");
     if (!lane || !index)
         return s->emit.status;
     LLVMValueRef thread = LLVMBuildAdd(b, LLVMBuildMul(b, index, constant(s, p->threads), ""), lane, "");

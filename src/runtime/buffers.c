@@ -10,30 +10,45 @@
 
 typedef struct {
     llf_program *p;
-    uint32_t *member;     /* by node: 1 + kernel that computes it right now */
-    uint32_t *stored;     /* by node: 1 + kernel that stores it */
-    uint32_t *read_end;   /* by node: 1 + last kernel that reads it from memory */
-    bool *output;         /* by node */
-    const llf_id *source; /* by node: behind its views */
+    uint32_t *member;   /* by node: the part, of all counted from 1, that computes it right now */
+    uint32_t *stored;   /* by node: 1 + kernel that stores it */
+    uint32_t *read_end; /* by node: 1 + last kernel that reads it from memory */
+    uint32_t *read_part, *stored_part; /* by node: of those kernels */
+    bool *output;                      /* by node */
+    const llf_id *source;              /* by node: behind its views */
 } lives;
+
+static void read_by(const lives *v, llf_id id, uint32_t k, uint32_t part)
+{
+    bool other = v->read_end[id] == k + 1 && v->read_part[id] != part;
+    v->read_end[id] = k + 1;
+    v->read_part[id] = other ? LLFI_PARTS_SEVERAL : part;
+}
+
+static void walk_part(const lives *v, uint32_t k, uint32_t part, uint32_t stamp)
+{
+    const llfi_kernel *kernel = llfi_kernel_part(&v->p->plan.kernel[k], part);
+    for (uint32_t i = 0; i < kernel->members; i++)
+        v->member[kernel->member[i]] = stamp;
+    for (uint32_t i = 0; i < kernel->members; i++) {
+        const llfi_node *n = llfi_node_at(v->p->graph, kernel->member[i]);
+        for (uint32_t a = 0; a < n->arity; a++)
+            if (v->member[v->source[llfi_args(v->p->graph, n)[a]]] != stamp)
+                read_by(v, v->source[llfi_args(v->p->graph, n)[a]], k, part);
+    }
+    for (uint32_t i = 0; i < kernel->stores; i++)
+        if (!v->stored[kernel->store[i]]) {
+            v->stored[kernel->store[i]] = k + 1;
+            v->stored_part[kernel->store[i]] = part;
+        }
+}
 
 static void walk_kernels(const lives *v)
 {
-    const llf_graph *g = v->p->graph;
-    for (uint32_t k = 0; k < v->p->plan.kernels; k++) {
-        const llfi_kernel *kernel = &v->p->plan.kernel[k];
-        for (uint32_t i = 0; i < kernel->members; i++)
-            v->member[kernel->member[i]] = k + 1;
-        for (uint32_t i = 0; i < kernel->members; i++) {
-            const llfi_node *n = llfi_node_at(g, kernel->member[i]);
-            for (uint32_t a = 0; a < n->arity; a++)
-                if (v->member[v->source[llfi_args(g, n)[a]]] != k + 1)
-                    v->read_end[v->source[llfi_args(g, n)[a]]] = k + 1;
-        }
-        for (uint32_t i = 0; i < kernel->stores; i++)
-            if (!v->stored[kernel->store[i]])
-                v->stored[kernel->store[i]] = k + 1;
-    }
+    uint32_t stamp = 0;
+    for (uint32_t k = 0; k < v->p->plan.kernels; k++)
+        for (uint32_t i = 0; i < v->p->plan.kernel[k].parts; i++)
+            walk_part(v, k, i, ++stamp);
 }
 
 /* Temps in order of the kernel that writes them, which is the order in which they are placed. */
@@ -62,25 +77,32 @@ llf_status llfi_buffers_describe(llf_program *p, llfi_arena *scratch)
                .member = llfi_arena_alloc(scratch, nodes * sizeof *v.member),
                .stored = llfi_arena_alloc(scratch, nodes * sizeof *v.stored),
                .read_end = llfi_arena_alloc(scratch, nodes * sizeof *v.read_end),
+               .read_part = llfi_arena_alloc(scratch, nodes * sizeof *v.read_part),
+               .stored_part = llfi_arena_alloc(scratch, nodes * sizeof *v.stored_part),
                .output = llfi_arena_alloc(scratch, nodes * sizeof *v.output),
                .source = llfi_sources_make(g, scratch)};
     p->temp = llfi_arena_alloc(&p->arena, stores * sizeof *p->temp);
     p->read_end = llfi_arena_alloc(&p->arena, inputs * sizeof *p->read_end);
     p->stored_by = llfi_arena_alloc(&p->arena, outputs * sizeof *p->stored_by);
-    if (!v.member || !v.stored || !v.read_end || !v.output || !v.source || !p->temp || !p->read_end ||
-        !p->stored_by)
+    p->read_part = llfi_arena_alloc(&p->arena, inputs * sizeof *p->read_part);
+    p->stored_part = llfi_arena_alloc(&p->arena, outputs * sizeof *p->stored_part);
+    if (!v.member || !v.stored || !v.read_end || !v.read_part || !v.stored_part || !v.output || !v.source ||
+        !p->temp || !p->read_end || !p->stored_by || !p->read_part || !p->stored_part)
         return llfi_nomem(&p->cx.diag);
     for (size_t i = 0; i < outputs; i++)
         v.output[g->outputs.at[i]] = true;
     walk_kernels(&v);
     list_temps(&v);
-    for (size_t i = 0; i < inputs; i++)
+    for (size_t i = 0; i < inputs; i++) {
         p->read_end[i] = v.read_end[g->inputs.at[i]];
+        p->read_part[i] = v.read_part[g->inputs.at[i]];
+    }
     for (size_t i = 0; i < outputs; i++) {
         uint32_t by = v.stored[g->outputs.at[i]];
         if (!by)
             return llfi_fail(&p->cx.diag, LLF_E_INTERNAL, "no kernel stores output %zu", i);
         p->stored_by[i] = by - 1;
+        p->stored_part[i] = v.stored_part[g->outputs.at[i]];
     }
     return LLF_OK;
 }

@@ -6,7 +6,7 @@
 static void place_blocks(llf_execution *e)
 {
     const llf_program *p = e->loaded->program;
-    uint32_t slot = 0, extent = 0;
+    uint32_t slot = 0, extent = 0, at = 0;
     e->align = 1;
     for (uint32_t k = 0; k < p->plan.kernels; k++) {
         const llfi_schedule *s = e->schedule[k];
@@ -14,8 +14,10 @@ static void place_blocks(llf_execution *e)
         e->extent0[k] = extent;
         e->launch[k].extent = e->extents + extent;
         e->launch[k].data = e->data + slot;
+        e->launch[k].computed = e->computed + at;
         slot += s->args;
         extent += s->dims;
+        at += s->computed;
         if (s->vector_align > e->align)
             e->align = s->vector_align;
     }
@@ -31,28 +33,33 @@ static void release_blocks(llf_execution *e)
     llfi_free(&e->mem, e->params, e->slot_room * sizeof *e->params);
     llfi_free(&e->mem, e->data, e->slot_room * sizeof *e->data);
     llfi_free(&e->mem, e->extents, e->extent_room * sizeof *e->extents);
+    llfi_free(&e->mem, e->computed, e->computed_room * sizeof *e->computed);
     e->slots = NULL;
     e->params = NULL;
     e->data = NULL;
     e->extents = NULL;
-    e->slot_room = e->extent_room = 0;
+    e->computed = NULL;
+    e->slot_room = e->extent_room = e->computed_room = 0;
 }
 
 llf_status llfi_execution_lay_out(llf_execution *e)
 {
-    size_t slots = 0, extents = 0;
+    size_t slots = 0, extents = 0, computed = 0;
     for (uint32_t k = 0; k < e->loaded->program->plan.kernels; k++) {
         slots += e->schedule[k]->args;
         extents += e->schedule[k]->dims;
+        computed += e->schedule[k]->computed;
     }
-    if (slots > e->slot_room || extents > e->extent_room || !e->slots) {
+    if (slots > e->slot_room || extents > e->extent_room || computed > e->computed_room || !e->slots) {
         release_blocks(e);
         e->slot_room = slots;
         e->extent_room = extents;
+        e->computed_room = computed;
         if (!(e->slots = llfi_alloc_zero(&e->mem, slots * sizeof *e->slots)) ||
             !(e->params = llfi_alloc_zero(&e->mem, slots * sizeof *e->params)) ||
             !(e->data = llfi_alloc_zero(&e->mem, slots * sizeof *e->data)) ||
-            !(e->extents = llfi_alloc_zero(&e->mem, extents * sizeof *e->extents))) {
+            !(e->extents = llfi_alloc_zero(&e->mem, extents * sizeof *e->extents)) ||
+            !(e->computed = llfi_alloc_zero(&e->mem, computed * sizeof *e->computed))) {
             release_blocks(e);
             return llfi_nomem(&e->diag);
         }

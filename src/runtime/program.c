@@ -41,6 +41,16 @@ void llf_program_destroy(llf_program *p)
     llfi_free(&mem, p, sizeof *p);
 }
 
+/* The demands of a kernel's part. */
+static const llfi_demands *demands_of(const llf_program *p, uint32_t kernel, uint32_t part)
+{
+    const llfi_schedule *s = &p->kernel[kernel].schedule;
+    for (uint32_t i = 0; s->parts && i < s->parts->rows; i++)
+        if (s->parts->row[i].part == part)
+            return s->parts->row[i].schedule.demands;
+    return s->demands;
+}
+
 /* Does the kernel read this value only where it stores, element by element? */
 static bool reads_in_place(const llfi_demands *list, llf_id node)
 {
@@ -60,10 +70,12 @@ bool llfi_program_inplace(const llf_program *p, uint32_t input, uint32_t output)
         return false;
     /* Read and written by one kernel: each element by one thread, which reads it first, when both are indexed
      * alike and the iteration space is theirs. */
-    const llfi_kernel *k = &p->plan.kernel[by];
+    uint32_t part = p->stored_part[output];
+    const llfi_kernel *k = llfi_kernel_part(&p->plan.kernel[by], part);
     llfi_type in = llfi_type_of(p->graph, p->graph->inputs.at[input]);
     llfi_type out = llfi_type_of(p->graph, p->graph->outputs.at[output]);
-    return k->parts <= 1 && reads_in_place(p->kernel[by].schedule.demands, p->graph->inputs.at[input]) &&
+    return p->read_part[input] == part &&
+           reads_in_place(demands_of(p, by, part), p->graph->inputs.at[input]) &&
            llf_dtype_size(in.dtype) == llf_dtype_size(out.dtype) && llfi_type_same_dims(in, out) &&
            llfi_type_same_dims(out, llfi_type_at(p->graph, k->space));
 }

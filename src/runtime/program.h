@@ -40,6 +40,7 @@ typedef struct {
 typedef llf_status llfi_program_compile_fn(llf_context *, const llf_program *, const llfi_program_job *,
                                            uint32_t jobs);
 
+#define LLFI_PARTS_SEVERAL UINT32_MAX
 struct llf_program {
     llf_allocator mem;
     /* The program's own: its allocator outlives the caller's context, its diagnostic serves llf_compile. */
@@ -55,10 +56,12 @@ struct llf_program {
     llfi_program_temp *temp;     /* by first, then node */
     uint32_t temps;
     /* For llfi_program_inplace: by input, one past the last kernel that reads it (0: none); by output, the
-     * kernel that stores it. */
+     * kernel that stores it. Of that kernel: the part that stores the output, the only part that reads the
+     * input (LLFI_PARTS_SEVERAL: several do). */
     uint32_t *read_end, *stored_by;
     llfi_program_compile_fn *compile; /* jit's, which this room may not include */
     uint32_t compile_threads;
+    uint32_t *read_part, *stored_part;
     char *override_dir; /* copied from the context; NULL: off */
     char *dump_dir;
     struct {
@@ -175,11 +178,12 @@ struct llf_execution {
     const llfi_variant **variant;   /* by kernel: NULL: the program's own */
     void **code;                    /* by kernel: what is launched */
     llfi_launch *launch;            /* by kernel */
-    size_t slot_room, extent_room;
+    size_t slot_room, extent_room, computed_room;
     uint64_t *slots;   /* argument blocks, back to back */
     void **params;     /* addresses of the slots */
     const void **data; /* launch->data of all kernels, back to back */
     int64_t *extents;  /* launch->extent of all kernels, back to back */
+    int64_t *computed; /* launch->computed of all kernels, back to back */
     uint32_t *slot0;   /* by kernel: first slot; [kernels]: their number */
     uint32_t *extent0; /* by kernel: first extent; [kernels]: their number */
     llf_stats stats;

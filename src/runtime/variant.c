@@ -96,10 +96,14 @@ static void read_by(wish *w, uint32_t kernel)
         if (!b)
             continue;
         w->strided |= w->e->bind[b - 1].strided;
-        uint32_t at = w->reads++;
-        for (; at > 0 && w->read[at - 1] > b - 1; at--)
-            w->read[at] = w->read[at - 1];
+        uint32_t at = w->reads;
+        while (at > 0 && w->read[at - 1] > b - 1)
+            at--;
+        if (at > 0 && w->read[at - 1] == b - 1)
+            continue; /* read by several parts */
+        memmove(w->read + at + 1, w->read + at, (w->reads - at) * sizeof *w->read);
         w->read[at] = b - 1;
+        w->reads++;
     }
 }
 

@@ -51,6 +51,12 @@ void llfi_schedule_print(const llfi_schedule *s, llfi_str *out)
         written += buffer && s->arg[i].written;
         scalars += s->arg[i].kind == LLFI_ARG_SCALAR;
     }
+    if (s->parts)
+        llfi_str_printf(out, "%s parts=%u bodies=%u threads=%u reads=%u writes=%u scalars=%u cost=%u\n",
+                        s->skeleton->name, s->parts->rows, s->parts->bodies, s->threads, reads, written,
+                        scalars, s->cost);
+    if (s->parts)
+        return;
     llfi_str_printf(
         out, "%s threads=%u width=%u slice=%u vector_align=%u reads=%u writes=%u scalars=%u cost=%u",
         s->skeleton->name, s->threads, s->width, s->slice, s->vector_align, reads, written, scalars, s->cost);

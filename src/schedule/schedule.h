@@ -12,11 +12,12 @@ struct llfi_demands;
 
 /* What a kernel needs at launch, in order; each takes one 8-byte slot of the argument block. */
 typedef enum {
-    LLFI_ARG_BUFFER, /* ref = node id: address of its buffer */
-    LLFI_ARG_DIM,    /* ref = index into llfi_launch.value, computed by the skeleton's launch */
-    LLFI_ARG_STRIDE, /* ref = index into schedule->dim: its value */
-    LLFI_ARG_TABLE,  /* address of the values of the STRIDEs behind it, which are no parameters then */
-    LLFI_ARG_SCALAR  /* ref = node id of a scalar INPUT: its bits, zero-extended */
+    LLFI_ARG_BUFFER,  /* ref = node id: address of its buffer */
+    LLFI_ARG_DIM,     /* ref = index into llfi_launch.value, computed by the skeleton's launch */
+    LLFI_ARG_STRIDE,  /* ref = index into schedule->dim: its value */
+    LLFI_ARG_TABLE,   /* address of the values of the STRIDEs behind it, which are no parameters then */
+    LLFI_ARG_SCALAR,  /* ref = node id of a scalar INPUT: its bits, zero-extended */
+    LLFI_ARG_COMPUTED /* ref = index into llfi_launch.computed: several parts' DIMs and where they begin */
 } llfi_arg_kind;
 typedef struct {
     llfi_arg_kind kind;
@@ -35,9 +36,12 @@ typedef struct {
     uint32_t grid[3], block[3], shared; /* grid[0] == 0: nothing to launch. host: unused */
     int64_t items, grain;               /* host: iterations to split over threads, and the least piece */
     int64_t value[LLFI_LAUNCH_VALUES];
+    int64_t *computed; /* schedule->computed numbers in memory of the runtime's */
 } llfi_launch;
 
-typedef struct {
+typedef struct llfi_schedule llfi_schedule;
+typedef struct llfi_schedule_parts llfi_schedule_parts;
+struct llfi_schedule {
     const llfi_skeleton *skeleton;
     llfi_arg *arg; /* in memory of the schedule's arena */
     uint32_t args;
@@ -69,7 +73,31 @@ typedef struct {
     } tile;
     bool uniform_store; /* a rank-0 value is stored beside larger ones: launch even when there are no elements
                          */
-} llfi_schedule;
+    uint32_t computed;  /* numbers in llfi_launch.computed */
+    const llfi_schedule_parts
+        *parts; /* of a kernel of several parts, which has no demands of its own; else NULL */
+};
+
+/* Parts side by side. The argument block is a header that says where each part's blocks (or items) begin,
+ * then a row a part: the part's own arguments, DIM ones as COMPUTED. Parts that do the same to
+ * other tensors share a body, which finds its tensors in their rows; rows of a body stand together. */
+typedef struct {
+    llfi_schedule schedule;
+    uint32_t part;        /* of the kernel */
+    uint32_t dim0, data0; /* its first extent, buffer and computed number among those of all */
+    uint32_t computed0;
+} llfi_schedule_row;
+typedef struct {
+    uint32_t row, rows; /* first row; their number */
+    uint32_t slot;      /* of the first row; every row has as many slots as the part has arguments */
+    uint64_t hash;      /* llfi_kernel_hash of each of these parts */
+} llfi_schedule_body;
+struct llfi_schedule_parts {
+    llfi_schedule_row *row;
+    llfi_schedule_body *body;
+    uint32_t rows, bodies;
+    uint32_t starts; /* entries of the header, a power of two: unused ones are beyond every block */
+};
 
 /* The reason for a refusal, for explain and the decision log. */
 typedef struct {
@@ -91,6 +119,8 @@ extern const llfi_skeleton llfi_skeleton_pointwise_nvptx; /* lower/pointwise_nvp
 extern const llfi_skeleton llfi_skeleton_tiled_nvptx;     /* lower/tiled_nvptx.c */
 extern const llfi_skeleton llfi_skeleton_tiled_host;      /* lower/tiled_host.c */
 extern const llfi_skeleton llfi_skeleton_pointwise_host;  /* lower/pointwise_host.c */
+extern const llfi_skeleton llfi_skeleton_parts_nvptx;     /* lower/parts_nvptx.c */
+extern const llfi_skeleton llfi_skeleton_parts_host;      /* lower/parts_host.c */
 
 /* First skeleton of the target that matches; E_INTERNAL with the reasons when none does (legal.c must have
  * refused). */

@@ -68,6 +68,19 @@ static llf_status load_arguments(llfi_site *site, LLVMValueRef slots)
     return e->status;
 }
 
+static llf_status make_function(llfi_site *site)
+{
+    llfi_emit *e = &site->emit;
+    LLVMTypeRef param[] = {LLVMPointerTypeInContext(e->lx, 0), e->i64, e->i64};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->lx), param, 3, false);
+    site->function = LLVMAddFunction(e->module, site->name, type);
+    llfi_host_attributes(e->lx, e->target, site->function);
+    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->lx, site->function, "entry"));
+    site->range[0] = LLVMGetParam(site->function, 1);
+    site->range[1] = LLVMGetParam(site->function, 2);
+    return site->schedule->parts ? LLF_OK : load_arguments(site, LLVMGetParam(site->function, 0));
+}
+
 static llf_status host_begin(llfi_site *site)
 {
     llfi_emit *e = &site->emit;
@@ -81,14 +94,15 @@ static llf_status host_begin(llfi_site *site)
     LLVMDisposeMessage(triple);
     LLVMDisposeTargetMachine(tm);
 
-    LLVMTypeRef param[] = {LLVMPointerTypeInContext(e->lx, 0), e->i64, e->i64};
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->lx), param, 3, false);
-    site->function = LLVMAddFunction(e->module, site->name, type);
-    llfi_host_attributes(e->lx, e->target, site->function);
-    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->lx, site->function, "entry"));
-    site->range[0] = LLVMGetParam(site->function, 1);
-    site->range[1] = LLVMGetParam(site->function, 2);
-    return load_arguments(site, LLVMGetParam(site->function, 0));
+    return make_function(site);
+}
+
+/* A part's arguments are slots like a kernel's, from its row of the block on. */
+static llf_status host_begin_part(llfi_site *site)
+{
+    LLF_TRY(make_function(site));
+    LLVMSetLinkage(site->function, LLVMInternalLinkage);
+    return LLF_OK;
 }
 
 static void choose_inlining(LLVMModuleRef module)
@@ -198,8 +212,8 @@ static const llfi_lowering lowering = {
     .root = host_root,
     .maximum = host_maximum,
 };
-static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_tiled_host, &llfi_skeleton_pointwise_host,
-                                                 NULL};
+static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_parts_host, &llfi_skeleton_tiled_host,
+                                                 &llfi_skeleton_pointwise_host, NULL};
 
 const llfi_backend llfi_backend_host = {
     .name = "host",
@@ -207,5 +221,6 @@ const llfi_backend llfi_backend_host = {
     .skeletons = skeletons,
     .init = llfi_host_init,
     .begin = host_begin,
+    .begin_part = host_begin_part,
     .compile = host_compile,
 };

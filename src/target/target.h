@@ -62,6 +62,8 @@ struct llfi_backend {
     /* Triple, data layout and function attributes of a fresh module; kernel function of that name and
      * argument list. */
     llf_status (*begin)(struct llfi_site *);
+    /* The same for a part of a kernel: an internal function of the same module. */
+    llf_status (*begin_part)(struct llfi_site *);
     /* Verifies that nothing unselectable is left, optimises, emits; after a failure no code is left. Texts
      * are appended where wanted (NULL: not). Thread-safe: touches only the module. */
     llf_status (*compile)(llfi_diag *, const llfi_target *, const llf_allocator *, LLVMModuleRef, llfi_code *,

@@ -297,7 +297,8 @@ CALL(cuModuleUnload, (CUmodule handle), handle)
     return CUDA_SUCCESS;
 }
 
-/* Parameter sizes from the entry's head: the digits of each `.param .u64`. */
+/* Parameter sizes from the entry's head: the digits of each `.param .u64`; of `.b8 name[216]` those in
+ * brackets. */
 static void read_params(struct CUfunc_st *f, const char *head)
 {
     const char *end = strchr(head, ')');
@@ -306,7 +307,9 @@ static void read_params(struct CUfunc_st *f, const char *head)
         const char *type = p + 6;
         while (*type == ' ' || *type == '.')
             type++;
-        f->sizes[f->params++] = (int)strtol(type + 1, NULL, 10) / 8;
+        const char *line = strpbrk(type, ",)\n"), *array = memchr(type, '[', (size_t)(line - type));
+        int bytes = (int)strtol(array ? array + 1 : type + 1, NULL, 10);
+        f->sizes[f->params++] = array ? bytes : bytes / 8;
     }
 }
 
@@ -346,11 +349,16 @@ CALL(cuLaunchKernel,
     if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || gy > 65535 || gz > 65535 ||
         gx > 2147483647u || shared > 49152 || extra || (f->params && !param))
         return CUDA_ERROR_INVALID_VALUE;
+    state.last_params = 0;
     for (int i = 0; i < f->params; i++) {
-        state.last_param[i] = 0;
-        memcpy(&state.last_param[i], param[i], (size_t)f->sizes[i]);
+        int words = (f->sizes[i] + 7) / 8;
+        if (state.last_params + words > (int)(sizeof state.last_param / sizeof *state.last_param))
+            return CUDA_ERROR_INVALID_VALUE;
+        uint64_t *at = state.last_param + state.last_params;
+        memset(at, 0, (size_t)words * sizeof *at);
+        memcpy(at, param[i], (size_t)f->sizes[i]);
+        state.last_params += words;
     }
-    state.last_params = f->params;
     state.last_grid = gx;
     state.last_block = bx;
     state.launches++;

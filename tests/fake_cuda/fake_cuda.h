@@ -21,7 +21,7 @@ typedef struct {
     int launches, misuses;           /* misuses: calls that a real driver may answer with a crash */
     int calls;
     int pushes, pops;
-    uint64_t last_param[64]; /* of the last launch, zero-extended */
+    uint64_t last_param[4096]; /* of the last launch, zero-extended; an array's words one by one */
     int last_params;
     unsigned last_grid, last_block;
 } fake_cuda_state;

@@ -1,5 +1,7 @@
 /* test_fuse_random.c: random graphs of several spaces under random caps: every plan passes verify, two runs
  * give the same text, and the decision log is one JSON line per candidate. */
+#include "parts_check.h"
+
 #include "passes_util.h"
 
 #include <stdlib.h>
@@ -74,6 +76,7 @@ static char *plan_text(llf_context *cx, const llf_graph *from, const llfi_fuse_o
     assert_int_equal(llfi_plan_print(g, &plan, s), LLF_OK);
     for (uint32_t k = 0; k < plan.kernels; k++)
         assert_true(plan.kernel[k].members > 0 && plan.kernel[k].stores > 0);
+    parts_check(g, &plan);
     llfi_plan_destroy(&plan);
     llf_graph_destroy(g);
     return s->at;

@@ -36,6 +36,11 @@ static const struct {
 /* Below this nothing we emit is missing, and drivers from CUDA 11.5 on take it. */
 #define PTX_PREFERRED 75
 
+/* Most bytes of a kernel's parameters, from PTX 8.1 on and before (PTX ISA, parameter state space); a driver
+ * that takes PTX 8.1 launches that many. */
+#define PARAM_BYTES 32764u
+#define PARAM_BYTES_BEFORE_81 4096u
+
 static llf_status bad_arch(llfi_diag *d, const char *text)
 {
     char list[256] = "", name[16];
@@ -200,7 +205,7 @@ llf_status llfi_nvptx_init(llfi_diag *d, const char *text, llfi_target *t)
     t->sm = archs[arch].sm;
     t->sm_a = archs[arch].a;
     t->ptx = ptx;
-    t->param_bytes = 4096;
+    t->param_bytes = ptx >= 81 ? PARAM_BYTES : PARAM_BYTES_BEFORE_81;
     snprintf(t->cpu, sizeof t->cpu, "sm_%u%s", t->sm, t->sm_a ? "a" : "");
     snprintf(t->features, sizeof t->features, "+ptx%u", ptx);
     snprintf(t->name, sizeof t->name, "nvptx:%s+ptx%u", t->cpu, ptx);

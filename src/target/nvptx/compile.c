@@ -33,18 +33,23 @@ static llf_status machine(llfi_diag *d, const llfi_target *t, LLVMCodeGenOptLeve
     return *tm ? LLF_OK : llfi_fail(d, LLF_E_LLVM, "%s: LLVM makes no target machine", t->name);
 }
 
-static void attributes(llfi_site *s)
+static void attributes(llfi_site *s, bool part)
 {
     char text[32];
     const llfi_target *t = s->emit.target;
     LLVMContextRef lx = s->emit.lx;
-    LLVMSetFunctionCallConv(s->function, PTX_KERNEL);
     llfi_llvm_enum_attribute(lx, s->function, "nounwind", 0);
-    snprintf(text, sizeof text, "%u,1,1", s->schedule->threads);
-    llfi_llvm_attribute(lx, s->function, "nvvm.maxntid", text);
-    if (s->schedule->tile.full) /* else ptxas may spill two words for one block more */
-        llfi_llvm_attribute(lx, s->function, "nvvm.minctasm", "1");
-    llfi_nvptx_annotate_threads(lx, s->emit.module, s->function, s->schedule->threads);
+    if (part) {
+        LLVMSetLinkage(s->function, LLVMInternalLinkage);
+        llfi_llvm_enum_attribute(lx, s->function, "alwaysinline", 0);
+    } else {
+        LLVMSetFunctionCallConv(s->function, PTX_KERNEL);
+        snprintf(text, sizeof text, "%u,1,1", s->schedule->threads);
+        llfi_llvm_attribute(lx, s->function, "nvvm.maxntid", text);
+        if (s->schedule->tile.full) /* else ptxas may spill two words for one block more */
+            llfi_llvm_attribute(lx, s->function, "nvvm.minctasm", "1");
+        llfi_nvptx_annotate_threads(lx, s->emit.module, s->function, s->schedule->threads);
+    }
     llfi_llvm_attribute(lx, s->function, "denormal-fp-math", "ieee,ieee");
     llfi_llvm_attribute(lx, s->function, "target-cpu", t->cpu);
     llfi_llvm_attribute(lx, s->function, "target-features", t->features);
@@ -60,30 +65,57 @@ static LLVMTypeRef arg_type(llfi_site *s, const llfi_arg *a)
     }
 }
 
-/* Leaves the builder at the end of the entry block, scalars unpacked there. s->arg has room for the
- * schedule's arguments. */
-static llf_status make_function(llfi_site *s)
+/* Leaves the builder at the end of the entry block. */
+static void add_function(llfi_site *s, LLVMTypeRef *type, uint32_t types, bool part)
+{
+    LLVMTypeRef ft = LLVMFunctionType(LLVMVoidTypeInContext(s->emit.lx), type, types, false);
+    s->function = LLVMAddFunction(s->emit.module, s->name, ft);
+    attributes(s, part);
+    LLVMPositionBuilderAtEnd(s->emit.b, LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "entry"));
+}
+
+/* A parameter an argument, scalars unpacked; a part's come after the index of its block. s->arg has room for
+ * the schedule's arguments. */
+static llf_status make_function(llfi_site *s, bool part)
 {
     const llfi_schedule *sc = s->schedule;
     LLVMTypeRef *type = llfi_arena_alloc(s->arena, (sc->args + 1) * sizeof *type);
     if (!type)
         return llfi_nomem(s->emit.diag);
+    type[0] = s->emit.i64;
     uint32_t params = 0; /* what a table holds is none */
     for (; params < sc->args && (!params || sc->arg[params - 1].kind != LLFI_ARG_TABLE); params++)
-        type[params] = arg_type(s, &sc->arg[params]);
-    LLVMTypeRef ft = LLVMFunctionType(LLVMVoidTypeInContext(s->emit.lx), type, params, false);
-    s->function = LLVMAddFunction(s->emit.module, s->name, ft);
-    attributes(s);
-    LLVMPositionBuilderAtEnd(s->emit.b, LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "entry"));
+        type[params + part] = arg_type(s, &sc->arg[params]);
+    add_function(s, type, params + part, part);
+    if (part)
+        s->block = LLVMGetParam(s->function, 0);
     uint32_t width = s->emit.width;
     s->emit.width = 1;
     for (uint32_t i = 0; i < params; i++) {
-        s->arg[i] = LLVMGetParam(s->function, i);
+        s->arg[i] = LLVMGetParam(s->function, i + part);
         if (sc->arg[i].kind == LLFI_ARG_SCALAR)
             s->arg[i] = llfi_emit_unpack(&s->emit, sc->arg[i].dtype, s->arg[i]);
     }
     s->emit.width = width;
     return s->emit.status;
+}
+
+/* One parameter: the argument block by value. It stays in parameter space as long as nothing but loads of
+ * computed addresses uses it; otherwise LLVM would copy it to local memory. */
+static void make_block_function(llfi_site *s)
+{
+    LLVMTypeRef type = LLVMPointerTypeInContext(s->emit.lx, 0);
+    LLVMTypeRef block = LLVMArrayType2(s->emit.i64, s->schedule->args);
+    unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+    unsigned align = LLVMGetEnumAttributeKindForName("align", 5);
+    add_function(s, &type, 1, false);
+    LLVMAddAttributeAtIndex(s->function, 1, LLVMCreateTypeAttribute(s->emit.lx, byval, block));
+    LLVMAddAttributeAtIndex(s->function, 1, LLVMCreateEnumAttribute(s->emit.lx, align, 8));
+}
+
+static llf_status begin_part(struct llfi_site *s)
+{
+    return make_function(s, true);
 }
 
 static llf_status begin(struct llfi_site *s)
@@ -95,7 +127,10 @@ static llf_status begin(struct llfi_site *s)
     LLVMSetTarget(s->emit.module, "nvptx64-nvidia-cuda");
     LLVMDisposeTargetData(layout);
     LLVMDisposeTargetMachine(tm);
-    return make_function(s);
+    if (!s->schedule->parts)
+        return make_function(s, false);
+    make_block_function(s);
+    return LLF_OK;
 }
 
 /* A libdevice function that was too big to inline is called by the ABI, and spills unless LLVM tidies it. */
@@ -174,8 +209,8 @@ static llf_status compile(llfi_diag *d, const llfi_target *t, const llf_allocato
     return s;
 }
 
-static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_tiled_nvptx, &llfi_skeleton_pointwise_nvptx,
-                                                 NULL};
+static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_parts_nvptx, &llfi_skeleton_tiled_nvptx,
+                                                 &llfi_skeleton_pointwise_nvptx, NULL};
 
 const llfi_backend llfi_backend_nvptx = {
     .name = "nvptx",
@@ -183,5 +218,6 @@ const llfi_backend llfi_backend_nvptx = {
     .skeletons = skeletons,
     .init = llfi_nvptx_init,
     .begin = begin,
+    .begin_part = begin_part,
     .compile = compile,
 };
