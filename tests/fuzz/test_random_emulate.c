@@ -13,7 +13,7 @@
 
 #define COUNT 300
 
-static uint32_t tiled, kernels;
+static uint32_t tiled, kernels, parted;
 
 static uint64_t element(llf_dtype t, const void *data, size_t i)
 {
@@ -83,6 +83,7 @@ static void run_plan(uint64_t seed, llf_context *cx, llf_graph *g, const llfi_pl
         }
         kernels++;
         tiled += s[0].skeleton == &llfi_skeleton_tiled_nvptx;
+        parted += s[0].parts != NULL;
         for (uint32_t i = 0; i < plan->kernel[k].stores; i++) {
             llf_id id = plan->kernel[k].store[i];
             compare(seed, g, id, &s[0], &buffer[0][id], &buffer[1][id]);
@@ -127,8 +128,10 @@ static void the_skeletons_of_both_targets_agree(void **state)
     uint64_t end = only ? first + 1 : count ? strtoull(count, NULL, 10) : COUNT;
     for (uint64_t seed = first; seed < end; seed++)
         run_seed(seed);
-    print_message("%u kernels, %u of them tiled, %u by vectors\n", kernels, tiled, emulate.by_vectors);
+    print_message("%u kernels, %u of them tiled, %u by vectors; %u of several parts\n", kernels, tiled,
+                  emulate.by_vectors, parted);
     assert_true(only || tiled * 100 > kernels);
+    assert_true(only || parted * 50 > kernels);
 }
 
 int main(void)

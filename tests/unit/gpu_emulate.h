@@ -21,8 +21,35 @@ static llf_status emulate_begin(struct llfi_site *s)
     return llfi_backend_host.begin(s);
 }
 
-static const llfi_skeleton *const emulate_skeletons[] = {&llfi_skeleton_tiled_nvptx,
-                                                         &llfi_skeleton_pointwise_nvptx, NULL};
+/* As the nvptx backend does it: the block's index, then a parameter an argument. */
+static llf_status emulate_begin_part(struct llfi_site *s)
+{
+    llfi_emit *e = &s->emit;
+    const llfi_schedule *sc = s->schedule;
+    LLVMTypeRef *type = llfi_arena_alloc(s->arena, (sc->args + 1) * sizeof *type);
+    assert_non_null(type);
+    type[0] = e->i64;
+    for (uint32_t i = 0; i < sc->args; i++)
+        type[i + 1] = sc->arg[i].kind == LLFI_ARG_BUFFER   ? LLVMPointerTypeInContext(e->lx, 0)
+                      : sc->arg[i].kind == LLFI_ARG_SCALAR ? llfi_emit_mem_type(e, sc->arg[i].dtype, 1)
+                                                           : e->i64;
+    s->function = LLVMAddFunction(e->module, s->name,
+                                  LLVMFunctionType(LLVMVoidTypeInContext(e->lx), type, sc->args + 1, false));
+    LLVMSetLinkage(s->function, LLVMInternalLinkage);
+    llfi_host_attributes(e->lx, e->target, s->function);
+    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->lx, s->function, "entry"));
+    s->block = LLVMGetParam(s->function, 0);
+    e->width = 1;
+    for (uint32_t i = 0; i < sc->args; i++) {
+        s->arg[i] = LLVMGetParam(s->function, i + 1);
+        if (sc->arg[i].kind == LLFI_ARG_SCALAR)
+            s->arg[i] = llfi_emit_unpack(e, sc->arg[i].dtype, s->arg[i]);
+    }
+    return e->status;
+}
+
+static const llfi_skeleton *const emulate_skeletons[] = {
+    &llfi_skeleton_parts_nvptx, &llfi_skeleton_tiled_nvptx, &llfi_skeleton_pointwise_nvptx, NULL};
 
 static inline llfi_backend emulate_backend(void)
 {
@@ -30,6 +57,7 @@ static inline llfi_backend emulate_backend(void)
                           .lowering = llfi_backend_host.lowering,
                           .skeletons = emulate_skeletons,
                           .begin = emulate_begin,
+                          .begin_part = emulate_begin_part,
                           .compile = llfi_backend_host.compile};
 }
 
@@ -153,21 +181,23 @@ static inline void emulate_kernel(llf_context *cx, const llf_graph *g, const llf
     int64_t *extent = llfi_arena_alloc(arena, (s->dims + 1) * sizeof *extent);
     const void **data = llfi_arena_alloc(arena, (s->args + 1) * sizeof *data);
     uint64_t *slot = llfi_arena_alloc(arena, (s->args + 1) * sizeof *slot);
+    int64_t *computed = llfi_arena_alloc(arena, (s->computed + 1) * sizeof *computed);
     uint32_t buffers = 0;
-    assert_true(extent && data && slot);
+    assert_true(extent && data && slot && computed);
     for (uint32_t i = 0; i < s->dims; i++)
         assert_true(llfi_dim_eval(g->dims, s->dim[i], symbol, &extent[i]));
     for (uint32_t i = 0; i < s->args; i++)
         if (s->arg[i].kind == LLFI_ARG_BUFFER)
             data[buffers++] = buffer[s->arg[i].ref];
-    llfi_launch l = {.extent = extent, .data = data};
+    llfi_launch l = {.extent = extent, .data = data, .computed = computed};
     assert_int_equal(s->skeleton->launch(s, &l), LLF_OK);
     for (uint32_t i = 0; i < s->args; i++) {
         const llfi_arg *a = &s->arg[i];
-        slot[i] = a->kind == LLFI_ARG_BUFFER   ? (uintptr_t)buffer[a->ref]
-                  : a->kind == LLFI_ARG_STRIDE ? (uint64_t)extent[a->ref]
-                  : a->kind == LLFI_ARG_SCALAR ? *(const uint64_t *)buffer[a->ref]
-                                               : (uint64_t)l.value[a->ref];
+        slot[i] = a->kind == LLFI_ARG_BUFFER     ? (uintptr_t)buffer[a->ref]
+                  : a->kind == LLFI_ARG_STRIDE   ? (uint64_t)extent[a->ref]
+                  : a->kind == LLFI_ARG_COMPUTED ? (uint64_t)computed[a->ref]
+                  : a->kind == LLFI_ARG_SCALAR   ? *(const uint64_t *)buffer[a->ref]
+                                                 : (uint64_t)l.value[a->ref];
     }
     emulate.by_vectors += s->skeleton == &llfi_skeleton_tiled_nvptx && l.value[LLFI_TILED_VECTORS] &&
                           l.grid[0] && s->width > 1 && extent[s->inner] % s->width == 0;
