@@ -327,6 +327,76 @@ static void parts_may_have_strides(void **state)
     test_close(&r);
 }
 
+/* ---- many inputs, half of them stretched rows: every kernel's arguments are within the target's limit */
+
+static llf_graph *sum_of(llf_context *cx, uint32_t inputs, bool symbols)
+{
+    llf_graph *g = llf_graph_create(cx, "sum");
+    int64_t whole[2] = {10, 10}, column[2] = {10, 1};
+    llf_id sum = LLF_NONE;
+    if (symbols) {
+        whole[0] = column[0] = llf_symbol(g, "A");
+        whole[1] = llf_symbol(g, "B");
+    }
+    for (uint32_t i = 0; i < inputs; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "x%u", i);
+        llf_id x = llf_input(g, name, LLF_F32, 2, i % 2 ? column : whole);
+        sum = i ? llf_add(g, sum, x) : x;
+    }
+    llf_output(g, sum);
+    return g;
+}
+
+static void argument_bytes_stay_within_the_limit(llf_context *cx, const llf_graph *g, const char *target)
+{
+    llf_options o = {.size = sizeof o, .target = target, .set = "max_kernel_buffers=400"};
+    llf_program *p = NULL;
+    if (llf_compile(cx, g, &o, &p) != LLF_OK)
+        fail_msg("%s", llf_last_error(cx)->message);
+    for (uint32_t k = 0; k < p->plan.kernels; k++)
+        assert_true((uint64_t)p->kernel[k].schedule.args * 8 <= p->target.param_bytes);
+    llf_program_destroy(p);
+}
+
+/* x_i is i everywhere: sums of small integers are exact in any order. */
+static void sums_of_hundreds_of_inputs(void **state)
+{
+    (void)state;
+    static const uint32_t counts[] = {24, 399, 400, 600};
+    for (uint32_t c = 0; c < 2 * LLFI_COUNT(counts); c++) {
+        uint32_t inputs = counts[c / 2];
+        llf_context *cx = llf_context_create(NULL);
+        llf_graph *g = sum_of(cx, inputs, c % 2);
+        if (llfi_libdevice_present())
+            argument_bytes_stay_within_the_limit(cx, g, "nvptx:sm_75");
+        llf_options o = {.size = sizeof o, .target = "host", .set = "max_kernel_buffers=400"};
+        llf_program *p = NULL;
+        llf_loaded *l = NULL;
+        llf_execution *e = NULL;
+        static float in[600][100], out[100];
+        if (llf_compile(cx, g, &o, &p) != LLF_OK || llf_program_load(cx, p, 0, &l) != LLF_OK ||
+            llf_execution_create(cx, l, &e) != LLF_OK)
+            fail_msg("%s", llf_last_error(cx)->message);
+        for (uint32_t b = 0; b <= inputs; b++) {
+            llf_tensor t = {.data = b < inputs ? in[b] : out, .dtype = LLF_F32, .rank = 2, .shape = {10, 10}};
+            t.shape[1] = b < inputs && b % 2 ? 1 : 10;
+            for (int i = 0; i < 100; i++)
+                *((float *)t.data + i) = (float)b;
+            assert_ok(e, llf_bind(e, b, &t));
+        }
+        assert_ok(e, llf_prepare(e));
+        assert_ok(e, llf_run(e, NULL));
+        for (int i = 0; i < 100; i++)
+            assert_true(out[i] == (float)(inputs * (inputs - 1) / 2));
+        llf_execution_destroy(e);
+        llf_loaded_destroy(l);
+        llf_program_destroy(p);
+        llf_graph_destroy(g);
+        llf_context_destroy(cx);
+    }
+}
+
 /* ---- every allocation of a compile fails in turn */
 
 static void any_allocation_may_fail(void **state)
@@ -370,6 +440,7 @@ int main(void)
         cmocka_unit_test(no_part_overwrites_what_another_reads),
         cmocka_unit_test(nothing_to_do_is_no_launch),
         cmocka_unit_test(parts_may_have_strides),
+        cmocka_unit_test(sums_of_hundreds_of_inputs),
         cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
