@@ -81,7 +81,7 @@ static void add_row(llfi_schedule *s, llfi_schedule_row *r, uint32_t *data)
     for (uint32_t i = 0; i < r->schedule.args; i++) {
         llfi_arg a = r->schedule.arg[i];
         *data += a.kind == LLFI_ARG_BUFFER;
-        if (a.kind == LLFI_ARG_STRIDE)
+        if (a.kind == LLFI_ARG_STRIDE || a.kind == LLFI_ARG_RECIPROCAL)
             a.ref += r->dim0;
         if (a.kind == LLFI_ARG_DIM)
             a = (llfi_arg){.kind = LLFI_ARG_COMPUTED, .dtype = LLF_I64, .ref = r->computed0 + a.ref};

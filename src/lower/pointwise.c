@@ -159,31 +159,106 @@ llf_status llfi_pointwise_vectors(const llf_graph *g, const llfi_demands *list, 
     return LLF_OK;
 }
 
-/* floor(x / extent) of two numbers that are at most the number of elements. Where that is not known to fit,
- * it is decided for the whole kernel at run time: a GPU divides 64 bits by a long subroutine. */
-static LLVMValueRef quotient(llfi_site *s, LLVMValueRef x, LLVMValueRef extent)
+/* Does taking an index apart divide by axis k's extent? */
+static bool divides(const llfi_space *space, uint32_t k)
+{
+    return k + 1 == space->axes || (space->used & ((2u << k) - 1)) != 0;
+}
+
+llf_status llfi_pointwise_reciprocals(const llf_graph *g, const llfi_demands *list, const llfi_target *target,
+                                      llfi_arena *arena, llfi_schedule *s)
+{
+    const llfi_space *space = &list->space;
+    uint32_t most = s->args + LLFI_RANK;
+    int64_t value;
+    if (list->forms == 0 || space->narrow || s->table || (uint64_t)most * 8 > target->param_bytes)
+        return LLF_OK;
+    llfi_arg *arg = llfi_arena_alloc(arena, most * sizeof *arg);
+    if (!arg)
+        return LLF_E_NOMEM;
+    memcpy(arg, s->arg, s->args * sizeof *arg);
+    for (uint32_t k = space->axes; k-- > 1;) {
+        uint32_t i = 0;
+        if (!divides(space, k) || llfi_dim_is_const(g->dims, space->extent[k], &value))
+            continue;
+        while (s->dim[i] != space->extent[k]) /* every extent but the first is there */
+            i++;
+        arg[s->args++] = (llfi_arg){.kind = LLFI_ARG_RECIPROCAL, .dtype = LLF_I64, .ref = i};
+    }
+    s->arg = arg;
+    return LLF_OK;
+}
+
+/* The argument of axis k's extent; NULL: there is none. */
+static LLVMValueRef reciprocal(const llfi_site *s, uint32_t k)
+{
+    for (uint32_t i = 0; i < s->schedule->args; i++) {
+        const llfi_arg *a = &s->schedule->arg[i];
+        if (a->kind == LLFI_ARG_RECIPROCAL && s->schedule->dim[a->ref] == s->demands.space.extent[k])
+            return s->arg[i];
+    }
+    return NULL;
+}
+
+/* Of numbers below 2^31, in 32 bits: quotient and remainder. */
+static void divide_narrow(llfi_site *s, LLVMValueRef x, LLVMValueRef extent, LLVMValueRef by,
+                          LLVMValueRef *out)
+{
+    llfi_emit *e = &s->emit;
+    LLVMBuilderRef b = e->b;
+    LLVMValueRef half = LLVMConstInt(e->i64, 32, 0);
+    x = LLVMBuildTrunc(b, x, e->i32, "");
+    extent = LLVMBuildTrunc(b, extent, e->i32, "");
+    if (by) { /* llfi_reciprocal */
+        LLVMValueRef twice = LLVMBuildShl(b, x, LLVMConstInt(e->i32, 1, 0), "");
+        LLVMValueRef m = LLVMBuildZExt(b, LLVMBuildTrunc(b, by, e->i32, ""), e->i64, "");
+        LLVMValueRef product = LLVMBuildMul(b, LLVMBuildZExt(b, twice, e->i64, ""), m, "");
+        LLVMValueRef high = LLVMBuildTrunc(b, LLVMBuildLShr(b, product, half, ""), e->i32, "");
+        LLVMValueRef shift = LLVMBuildTrunc(b, LLVMBuildLShr(b, by, half, ""), e->i32, "");
+        shift = LLVMBuildAnd(b, shift, LLVMConstInt(e->i32, 31, 0), ""); /* never poison */
+        out[0] = LLVMBuildLShr(b, high, shift, "");
+    } else {
+        out[0] = LLVMBuildUDiv(b, x, extent, "");
+    }
+    out[1] = LLVMBuildSub(b, x, LLVMBuildMul(b, out[0], extent, ""), "");
+    for (int i = 0; i < 2; i++)
+        out[i] = LLVMBuildZExt(b, out[i], e->i64, "");
+}
+
+static void divide_wide(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef extent, LLVMValueRef *out)
+{
+    out[0] = LLVMBuildUDiv(b, x, extent, "");
+    out[1] = LLVMBuildSub(b, x, LLVMBuildMul(b, out[0], extent, ""), ""); /* dead where nobody asks */
+}
+
+/* Quotient and remainder of x by axis k's extent, numbers that are at most the number of elements. Where that
+ * is not known to fit 31 bits, it is decided for the whole kernel at run time: a GPU divides 64 bits by a
+ * long subroutine. */
+static void divide(llfi_site *s, LLVMValueRef x, uint32_t k, LLVMValueRef *out)
 {
     LLVMBuilderRef b = s->emit.b;
-    if (s->demands.space.narrow || LLVMIsAConstantInt(extent))
-        return LLVMBuildUDiv(b, x, extent, "");
+    LLVMValueRef extent = llfi_index_dim(s, s->demands.space.extent[k]), way[2][2];
+    if (s->demands.space.narrow || LLVMIsAConstantInt(extent)) {
+        divide_wide(b, x, extent, out);
+        return;
+    }
     LLVMBasicBlockRef road[2], both;
     for (int i = 0; i < 2; i++)
         road[i] = LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
     both = LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
-    LLVMValueRef limit = LLVMConstInt(s->emit.i64, UINT64_C(1) << 32, 0), n = llfi_pointwise_dim(s, 0), q[2];
+    LLVMValueRef limit = LLVMConstInt(s->emit.i64, UINT64_C(1) << 31, 0), n = llfi_pointwise_dim(s, 0);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, n, limit, ""), road[0], road[1]);
     LLVMPositionBuilderAtEnd(b, road[0]);
-    q[0] = LLVMBuildUDiv(b, LLVMBuildTrunc(b, x, s->emit.i32, ""), LLVMBuildTrunc(b, extent, s->emit.i32, ""),
-                         "");
-    q[0] = LLVMBuildZExt(b, q[0], s->emit.i64, "");
+    divide_narrow(s, x, extent, reciprocal(s, k), way[0]);
     LLVMBuildBr(b, both);
     LLVMPositionBuilderAtEnd(b, road[1]);
-    q[1] = LLVMBuildUDiv(b, x, extent, "");
+    divide_wide(b, x, extent, way[1]);
     LLVMBuildBr(b, both);
     LLVMPositionBuilderAtEnd(b, both);
-    LLVMValueRef out = LLVMBuildPhi(b, s->emit.i64, "");
-    LLVMAddIncoming(out, q, road, 2);
-    return out;
+    for (int i = 0; i < 2; i++) {
+        out[i] = LLVMBuildPhi(b, s->emit.i64, "");
+        LLVMAddIncoming(out[i], (LLVMValueRef[]){way[0][i], way[1][i]}, road, 2);
+    }
 }
 
 void llfi_pointwise_axes(llfi_site *s, LLVMValueRef linear, LLVMValueRef *axis)
@@ -196,11 +271,12 @@ void llfi_pointwise_axes(llfi_site *s, LLVMValueRef linear, LLVMValueRef *axis)
         return;
     LLVMValueRef rest = space->narrow ? LLVMBuildTrunc(b, linear, s->emit.i32, "") : linear;
     for (uint32_t k = space->axes; k-- > 1;) {
-        LLVMValueRef extent = llfi_index_dim(s, space->extent[k]), q = quotient(s, rest, extent);
-        axis[k] = LLVMBuildSub(b, rest, LLVMBuildMul(b, q, extent, ""), ""); /* dead where nobody asks */
-        rest = q;
-        if ((space->used & ((1u << k) - 1)) == 0)
-            return; /* nobody asks for the axes before it */
+        LLVMValueRef out[2];
+        if (!divides(space, k))
+            return; /* nobody asks for this axis or one before it */
+        divide(s, rest, k, out);
+        rest = out[0];
+        axis[k] = out[1];
     }
     axis[0] = rest;
 }

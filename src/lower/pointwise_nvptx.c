@@ -46,7 +46,8 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     uint32_t align = s->width * sums.most;
     s->vector_align = s->width == 1 ? 1 : align < 16 ? align : 16;
     s->threads = THREADS;
-    return llfi_pointwise_vectors(g, s->demands, arena, s);
+    LLF_TRY(llfi_pointwise_vectors(g, s->demands, arena, s));
+    return llfi_pointwise_reciprocals(g, s->demands, target, arena, s);
 }
 
 static LLVMValueRef special_register(llfi_emit *e, const char *name)

@@ -317,6 +317,8 @@ static void fill_slots(llf_execution *e, uint32_t k)
             slot[i] = *(const uint64_t *)e->buffer[a->ref];
         else if (a->kind == LLFI_ARG_STRIDE)
             slot[i] = (uint64_t)e->launch[k].extent[a->ref];
+        else if (a->kind == LLFI_ARG_RECIPROCAL)
+            slot[i] = llfi_reciprocal(e->launch[k].extent[a->ref]);
         else if (a->kind == LLFI_ARG_COMPUTED)
             slot[i] = (uint64_t)e->launch[k].computed[a->ref];
         else if (a->kind == LLFI_ARG_DIM) /* a TABLE's is make_tables' */

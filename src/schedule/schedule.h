@@ -12,12 +12,13 @@ struct llfi_demands;
 
 /* What a kernel needs at launch, in order; each takes one 8-byte slot of the argument block. */
 typedef enum {
-    LLFI_ARG_BUFFER,  /* ref = node id: address of its buffer */
-    LLFI_ARG_DIM,     /* ref = index into llfi_launch.value, computed by the skeleton's launch */
-    LLFI_ARG_STRIDE,  /* ref = index into schedule->dim: its value */
-    LLFI_ARG_TABLE,   /* address of the values of the STRIDEs behind it, which are no parameters then */
-    LLFI_ARG_SCALAR,  /* ref = node id of a scalar INPUT: its bits, zero-extended */
-    LLFI_ARG_COMPUTED /* ref = index into llfi_launch.computed: several parts' DIMs and where they begin */
+    LLFI_ARG_BUFFER,     /* ref = node id: address of its buffer */
+    LLFI_ARG_DIM,        /* ref = index into llfi_launch.value, computed by the skeleton's launch */
+    LLFI_ARG_STRIDE,     /* ref = index into schedule->dim: its value */
+    LLFI_ARG_TABLE,      /* address of the values of the STRIDEs behind it, which are no parameters then */
+    LLFI_ARG_SCALAR,     /* ref = node id of a scalar INPUT: its bits, zero-extended */
+    LLFI_ARG_RECIPROCAL, /* ref = index into schedule->dim: llfi_reciprocal of its value */
+    LLFI_ARG_COMPUTED    /* ref = index into llfi_launch.computed: several parts' DIMs and where they begin */
 } llfi_arg_kind;
 typedef struct {
     llfi_arg_kind kind;
@@ -98,6 +99,10 @@ struct llfi_schedule_parts {
     uint32_t rows, bodies;
     uint32_t starts; /* entries of the header, a power of two: unused ones are beyond every block */
 };
+
+/* reciprocal.c: of 1 <= d < 2^31 (else 0): a multiplier m below 2^32, and above it a shift s below 32, with
+ * floor(x / d) = floor(2 * x * m / 2^32) >> s for every x below 2^31. */
+uint64_t llfi_reciprocal(int64_t d);
 
 /* The reason for a refusal, for explain and the decision log. */
 typedef struct {

@@ -58,7 +58,8 @@ static llf_status load_arguments(llfi_site *site, LLVMValueRef slots)
         LLVMValueRef at = LLVMConstInt(e->i64, (uint64_t)i * 8, false);
         LLVMValueRef slot = LLVMBuildInBoundsGEP2(e->b, e->i8, slots, &at, 1, "");
         LLVMTypeRef type = LLVMPointerTypeInContext(e->lx, 0);
-        if (s->arg[i].kind == LLFI_ARG_DIM || s->arg[i].kind == LLFI_ARG_STRIDE)
+        if (s->arg[i].kind == LLFI_ARG_DIM || s->arg[i].kind == LLFI_ARG_STRIDE ||
+            s->arg[i].kind == LLFI_ARG_RECIPROCAL)
             type = e->i64;
         else if (s->arg[i].kind == LLFI_ARG_SCALAR)
             type = llfi_emit_mem_type(e, s->arg[i].dtype, 1); /* low bytes of the slot: little-endian hosts */

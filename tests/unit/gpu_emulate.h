@@ -193,11 +193,12 @@ static inline void emulate_kernel(llf_context *cx, const llf_graph *g, const llf
     assert_int_equal(s->skeleton->launch(s, &l), LLF_OK);
     for (uint32_t i = 0; i < s->args; i++) {
         const llfi_arg *a = &s->arg[i];
-        slot[i] = a->kind == LLFI_ARG_BUFFER     ? (uintptr_t)buffer[a->ref]
-                  : a->kind == LLFI_ARG_STRIDE   ? (uint64_t)extent[a->ref]
-                  : a->kind == LLFI_ARG_COMPUTED ? (uint64_t)computed[a->ref]
-                  : a->kind == LLFI_ARG_SCALAR   ? *(const uint64_t *)buffer[a->ref]
-                                                 : (uint64_t)l.value[a->ref];
+        slot[i] = a->kind == LLFI_ARG_BUFFER       ? (uintptr_t)buffer[a->ref]
+                  : a->kind == LLFI_ARG_RECIPROCAL ? llfi_reciprocal(extent[a->ref])
+                  : a->kind == LLFI_ARG_STRIDE     ? (uint64_t)extent[a->ref]
+                  : a->kind == LLFI_ARG_COMPUTED   ? (uint64_t)computed[a->ref]
+                  : a->kind == LLFI_ARG_SCALAR     ? *(const uint64_t *)buffer[a->ref]
+                                                   : (uint64_t)l.value[a->ref];
     }
     emulate.by_vectors += s->skeleton == &llfi_skeleton_tiled_nvptx && l.value[LLFI_TILED_VECTORS] &&
                           l.grid[0] && s->width > 1 && extent[s->inner] % s->width == 0;
