@@ -54,23 +54,61 @@ static bool has_bf16(const llfi_emit *e)
     return e->target->sm >= 80;
 }
 
+/* bf16 pairs as they lie in 32-bit registers: a shift for one, a mask for the other, where taking the halves
+ * out first would be another instruction each. */
+static LLVMValueRef widen_pairs(llfi_emit *e, LLVMValueRef bits)
+{
+    LLVMBuilderRef b = e->b;
+    uint32_t pairs = e->width / 2;
+    LLVMTypeRef words = llfi_emit_vec(e->i32, pairs), floats = llfi_emit_vec(e->f32, pairs);
+    LLVMValueRef mask[64], half[64], high[64];
+    for (uint32_t i = 0; i < pairs; i++) {
+        half[i] = LLVMConstInt(e->i32, 16, 0);
+        high[i] = LLVMConstInt(e->i32, 0xffff0000, 0);
+        mask[2 * i] = LLVMConstInt(e->i32, i, 0);
+        mask[2 * i + 1] = LLVMConstInt(e->i32, pairs + i, 0);
+    }
+    LLVMValueRef word = LLVMBuildBitCast(b, bits, words, "");
+    LLVMValueRef even = LLVMBuildShl(b, word, LLVMConstVector(half, pairs), "");
+    LLVMValueRef odd = LLVMBuildAnd(b, word, LLVMConstVector(high, pairs), "");
+    return LLVMBuildShuffleVector(b, LLVMBuildBitCast(b, even, floats, ""),
+                                  LLVMBuildBitCast(b, odd, floats, ""), LLVMConstVector(mask, e->width), "");
+}
+
+static bool pairs_fit(const llfi_emit *e)
+{
+    return e->width >= 4 && e->width <= 64 && e->width % 2 == 0;
+}
+
+static LLVMValueRef operand_of(LLVMValueRef x, LLVMOpcode opcode)
+{
+    bool is = x && LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == opcode;
+    return is ? LLVMGetOperand(x, 0) : NULL;
+}
+
 /* The bits that `x` was widened from, so that storing a value already rounded converts nothing; NULL when not
  * known. LLVM folds the f16 case itself (fptrunc of fpext), but not a bf16 that went through a shift. */
 static LLVMValueRef bits_of_bf16(llfi_emit *e, LLVMValueRef x)
 {
-    if (!LLVMIsABitCastInst(x))
+    bool pairs = LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == LLVMShuffleVector;
+    if (pairs && !pairs_fit(e))
         return NULL;
-    LLVMValueRef shift = LLVMGetOperand(x, 0);
-    if (!LLVMIsAInstruction(shift) || LLVMGetInstructionOpcode(shift) != LLVMShl)
+    LLVMTypeRef type = llfi_emit_vec(e->i16, e->width);
+    LLVMValueRef shift = operand_of(pairs ? LLVMGetOperand(x, 0) : x, LLVMBitCast);
+    LLVMValueRef wide = operand_of(shift, LLVMShl);
+    if (!wide)
         return NULL;
-    LLVMValueRef wide = LLVMGetOperand(shift, 0);
-    if (!LLVMIsAZExtInst(wide) || LLVMGetOperand(shift, 1) != llfi_emit_i32c(e, 16))
+    if (pairs) /* only widen_pairs makes this shape: a shuffle of so many shifted words */
+        return LLVMTypeOf(wide) == llfi_emit_vec(e->i32, e->width / 2) &&
+                       LLVMTypeOf(x) == llfi_emit_vec(e->f32, e->width)
+                   ? LLVMBuildBitCast(e->b, wide, type, "")
+                   : NULL;
+    if (LLVMGetOperand(shift, 1) != llfi_emit_i32c(e, 16))
         return NULL;
-    LLVMValueRef bits = LLVMGetOperand(wide, 0);
-    return LLVMTypeOf(bits) == llfi_emit_vec(e->i16, e->width) ? bits : NULL;
+    LLVMValueRef bits = operand_of(wide, LLVMZExt);
+    return bits && LLVMTypeOf(bits) == type ? bits : NULL;
 }
 
-/* cvt.rn.f16.f64 is everywhere, cvt.rn.bf16.f64 from sm_90 on; below, a rounding to odd comes first. */
 static LLVMValueRef narrow(llfi_emit *e, llf_dtype to, LLVMValueRef x)
 {
     LLVMValueRef known = to == LLF_BF16 ? bits_of_bf16(e, x) : NULL;
@@ -86,6 +124,8 @@ static LLVMValueRef narrow(llfi_emit *e, llf_dtype to, LLVMValueRef x)
 
 static LLVMValueRef widen(llfi_emit *e, llf_dtype from, LLVMValueRef bits)
 {
+    if (from == LLF_BF16 && pairs_fit(e))
+        return widen_pairs(e, bits);
     if (from == LLF_BF16)
         return llfi_soft16_widen(e, from, bits); /* a shift or prmt; cheaper than a conversion */
     LLVMValueRef half = LLVMBuildBitCast(e->b, bits, sixteen(e, from), "");
