@@ -1,11 +1,14 @@
 /* decompose.c: composites become their lists of primitives. The list IS the definition (docs/ir.md,
  * "Composites"), so nothing here may look at the target, a mode or a neighbour.
  * In: any graph.
- * Out: a graph without composites.
+ * Out: a graph without composites; no op has more than MOST_OPERANDS operands: wider concats become trees of
+ * them, since a kernel has only so many arguments.
  * Why: later passes and both targets know primitives only.
  * Cost: linear. */
 #include "pass.h"
 #include "ir/float.h"
+
+#define MOST_OPERANDS 16u
 
 /* A list being written: the first failure sticks, so that a list reads as a list. */
 typedef struct {
@@ -144,6 +147,29 @@ static llf_status expand(llfi_rewrite *r, llf_id old)
     return l.status;
 }
 
+/* Rounds of concats of up to MOST_OPERANDS each, until that many are left. */
+static llf_status narrow(llfi_rewrite *r, llf_id old)
+{
+    const llfi_node *n = &r->old[old];
+    uint32_t count = n->arity;
+    for (uint32_t i = 0; i < count; i++)
+        r->arg[i] = r->map[llfi_args(r->g, n)[i]];
+    while (count > MOST_OPERANDS) {
+        uint32_t groups = (count + MOST_OPERANDS - 1) / MOST_OPERANDS, from = 0;
+        for (uint32_t k = 0; k < groups; k++) {
+            uint32_t to = (uint32_t)((uint64_t)count * (k + 1) / groups);
+            if (to - from == 1) /* as it is */
+                r->arg[k] = r->arg[from];
+            else
+                LLF_TRY(
+                    llfi_rewrite_op_n(r, old, (llf_op)n->op, to - from, r->arg + from, n->attr, &r->arg[k]));
+            from = to;
+        }
+        count = groups;
+    }
+    return llfi_rewrite_op_n(r, old, (llf_op)n->op, count, r->arg, n->attr, &r->map[old]);
+}
+
 llf_status llfi_pass_decompose(llfi_pass *p, llf_graph *g)
 {
     llfi_rewrite r;
@@ -152,7 +178,9 @@ llf_status llfi_pass_decompose(llfi_pass *p, llf_graph *g)
         llf_op o = (llf_op)r.old[i].op;
         if (o == LLF_OP_INPUT)
             continue;
-        llf_status st = llfi_ops[o].cls == LLFI_CLASS_COMPOSITE ? expand(&r, i) : llfi_rewrite_copy(&r, i);
+        llf_status st = llfi_ops[o].cls == LLFI_CLASS_COMPOSITE ? expand(&r, i)
+                        : r.old[i].arity > MOST_OPERANDS        ? narrow(&r, i)
+                                                                : llfi_rewrite_copy(&r, i);
         if (st != LLF_OK) {
             llfi_rewrite_abort(&r);
             return st;

@@ -87,6 +87,7 @@ typedef enum {
 #define EW(id, ...) LLF_OP_##id,
 #define COMPOSITE(id, ...) LLF_OP_##id,
 #define VIEW(id, ...) LLF_OP_##id,
+#define INDEX(id, ...) LLF_OP_##id,
 #include "llfuse/ops.def"
     LLF_OPS
 } llf_op;
@@ -240,6 +241,37 @@ LLF_API llf_id llf_squeeze(llf_graph *, llf_id x, uint32_t count, const int64_t 
  * wherever that is legal. APART is the stronger. Text: `!apart`, `!fuse`. E_ARG: no node that computes. */
 typedef enum { LLF_HINT_NONE, LLF_HINT_FUSE, LLF_HINT_APART } llf_hint_kind;
 LLF_API llf_status llf_hint(llf_graph *, llf_id, llf_hint_kind);
+
+/* Elements of operands put together. Unlike views these compute values: each is a kernel of its own unless it
+ * is fused. */
+
+/* One behind the other along the axis; the other extents are equal. */
+LLF_API llf_id llf_concat(llf_graph *, uint32_t count, const llf_id *values, int64_t axis);
+/* Along a new axis of the result. */
+LLF_API llf_id llf_stack(llf_graph *, uint32_t count, const llf_id *values, int64_t axis);
+/* Along one axis: elements before and after; negative: so many are cut off. A symbol adds its value; the
+ * number beside it is >= 0 then. */
+typedef struct {
+    int64_t low, high;
+    int64_t low_symbol, high_symbol; /* 0 or a value of llf_symbol */
+} llf_padding;
+/* x within copies of the rank-0 `value`; one item for each axis of x. */
+LLF_API llf_id llf_pad(llf_graph *, llf_id x, llf_id value, const llf_padding *);
+/* x at i32 or i64 indices along the axis: numpy's take. Negative indices count from the end; what is still
+ * outside is clamped. */
+LLF_API llf_id llf_take(llf_graph *, llf_id x, llf_id indices, int64_t axis);
+/* 0, 1, 2, ... along the axis. */
+LLF_API llf_id llf_iota(llf_graph *, llf_dtype, uint32_t rank, const int64_t *shape, int64_t axis);
+/* `parts` slices along the axis, written to out; `sizes` NULL: equal ones; one size may be LLF_INFER: the
+ * rest. Failure: also poisons the graph, out holds LLF_NONE. */
+LLF_API llf_status llf_split(llf_graph *, llf_id x, int64_t axis, uint32_t parts, const int64_t *sizes,
+                             llf_id *out);
+/* Element i goes to i + by modulo the extent, for each of `count` axes in turn. A symbol adds its value. */
+typedef struct {
+    int64_t axis;
+    int64_t by, by_symbol;
+} llf_shift;
+LLF_API llf_id llf_roll(llf_graph *, llf_id x, uint32_t count, const llf_shift *);
 
 /* Appends a result; index 0 is the first. The same value may be returned twice: two buffers. Returns the
  * first failure of the graph, if there was one. */

@@ -233,7 +233,7 @@ static void candidates(search *s, llf_id v)
     for (uint32_t k = 0; k < n->arity; k++) {
         llf_id p = llfi_fuse_operand(&s->view, v, k);
         propose(s, p, v);
-        if (llfi_node_at(s->g, p)->op != LLF_OP_CONST)
+        if (!llfi_node_is_free(llfi_node_at(s->g, p)))
             propose(s, s->reader[p], v);
     }
 }

@@ -73,7 +73,7 @@ llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
         llf_id p = llfi_fuse_operand(gs->view, v, k);
         for (uint32_t j = 0; j < n->arity; j++) /* few: decompose splits wide ones */
             uses += llfi_fuse_operand(gs->view, v, j) == p;
-        if (llfi_node_at(g, p)->op != LLF_OP_CONST &&
+        if (!llfi_node_is_free(llfi_node_at(g, p)) &&
             !want(gs, v, p, uses, llfi_legal_moved(g, gs->view->source, v, k)))
             return llfi_nomem(&gs->cx->diag);
     }
@@ -83,7 +83,7 @@ llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
         for (uint32_t k = 0; k < llfi_node_at(g, r)->arity; k++) {
             llf_id p = llfi_fuse_operand(gs->view, r, k);
             bool moved = llfi_type_of(g, p).rank && (anywhere || llfi_legal_moved(g, gs->view->source, r, k));
-            if (llfi_node_at(g, p)->op != LLF_OP_CONST && !want(gs, v, p, 0, moved))
+            if (!llfi_node_is_free(llfi_node_at(g, p)) && !want(gs, v, p, 0, moved))
                 return llfi_nomem(&gs->cx->diag);
         }
     }

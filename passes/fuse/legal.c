@@ -28,7 +28,9 @@ bool llfi_legal_space(const llf_graph *g, llf_id a, llf_id b)
 
 uint32_t llfi_legal_cost(const llf_graph *g, llf_id id)
 {
-    return llfi_op_cost((llf_op)llfi_node_at(g, id)->op, llfi_dtype_of(g, id));
+    const llfi_node *n = llfi_node_at(g, id);
+    uint32_t cost = llfi_op_cost((llf_op)n->op, llfi_dtype_of(g, id));
+    return llfi_ops[n->op].arity == LLFI_VARIADIC ? cost * n->arity : cost;
 }
 
 bool llfi_legal_moved(const llf_graph *g, const llf_id *source, llf_id id, uint32_t k)

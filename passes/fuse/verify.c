@@ -41,7 +41,8 @@ static llf_status ids(const check *c, uint32_t k, const llf_id *id, uint32_t n, 
     for (uint32_t i = 0; i < n; i++) {
         if (id[i] >= c->g->nodes.count)
             return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u: %s %u is no node", k, what, id[i]);
-        if (llfi_ops[llfi_node_at(c->g, id[i])->op].cls != LLFI_CLASS_EW)
+        llfi_class cls = llfi_ops[llfi_node_at(c->g, id[i])->op].cls;
+        if (cls != LLFI_CLASS_EW && cls != LLFI_CLASS_INDEX)
             return refuse(c, id[i], "kernel k%u: %s %s is no primitive", k, what, NAME(c, id[i]));
         if (i && id[i] <= id[i - 1])
             return refuse(c, id[i], "kernel k%u: %ss are not in topological order at %s", k, what,

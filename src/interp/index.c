@@ -96,6 +96,92 @@ static bool map(const llf_graph *g, const llfi_node *n, const int64_t *symbol, c
     }
 }
 
+/* ---- ops that choose */
+
+static llf_status in_extents(const llf_graph *g, llf_id id, uint32_t operand, const int64_t *symbol,
+                             llfi_extents *in)
+{
+    return llfi_extents_of(g, llfi_args(g, llfi_node_at(g, id))[operand], symbol, in);
+}
+
+static llf_status choose_concat(const llf_graph *g, llf_id id, const int64_t *symbol, int64_t *x,
+                                uint32_t *operand, int64_t *from)
+{
+    const llfi_node *n = llfi_node_at(g, id);
+    llfi_extents in;
+    for (*operand = 0; *operand < n->arity; ++*operand) {
+        LLF_TRY(in_extents(g, id, *operand, symbol, &in));
+        if (x[n->attr] < in.extent[n->attr]) {
+            *from = ravel(&in, x);
+            return LLF_OK;
+        }
+        x[n->attr] -= in.extent[n->attr];
+    }
+    return LLF_E_INTERNAL; /* beyond the last: the shape is wrong */
+}
+
+static llf_status choose_pad(const llf_graph *g, llf_id id, const int64_t *symbol, int64_t *x,
+                             uint32_t *operand, int64_t *from)
+{
+    llfi_list l = llfi_list_at(g, llfi_node_at(g, id)->attr);
+    llfi_extents in;
+    bool inside = true;
+    LLF_TRY(in_extents(g, id, 0, symbol, &in));
+    for (uint32_t i = 0; i < in.rank; i++) {
+        int64_t low = l.at[LLFI_PAD_WORDS * i];
+        if (low >= 0 && !llfi_dim_eval(g->dims, (llfi_dim)low, symbol, &low))
+            return LLF_E_GUARD;
+        x[i] -= low;
+        inside &= x[i] >= 0 && x[i] < in.extent[i];
+    }
+    *operand = !inside;
+    *from = inside ? ravel(&in, x) : 0;
+    return LLF_OK;
+}
+
+static llf_status choose_take(const llf_graph *g, llf_id id, const int64_t *symbol, const int64_t *x,
+                              const int64_t *index, uint32_t *operand, int64_t *from)
+{
+    uint64_t axis = llfi_node_at(g, id)->attr;
+    llfi_extents in[2];
+    int64_t y[LLFI_RANK];
+    LLF_TRY(in_extents(g, id, 0, symbol, &in[0]));
+    LLF_TRY(in_extents(g, id, 1, symbol, &in[1]));
+    *operand = index == NULL;
+    if (!index) {
+        *from = ravel(&in[1], x + axis);
+        return LLF_OK;
+    }
+    int64_t k = *index, n = in[0].extent[axis];
+    k = k < 0 ? k + n : k;
+    k = k >= n ? n - 1 : k;
+    k = k < 0 ? 0 : k;
+    for (uint32_t i = 0; i < in[0].rank; i++)
+        y[i] = i < axis ? x[i] : i == axis ? k : x[i - 1 + in[1].rank];
+    *from = ravel(&in[0], y);
+    return LLF_OK;
+}
+
+llf_status llfi_index_choose(const llf_graph *g, llf_id id, const int64_t *symbol, const llfi_extents *out,
+                             int64_t at, const int64_t *index, uint32_t *operand, int64_t *from)
+{
+    int64_t x[LLFI_RANK] = {0};
+    unravel(out, at, x);
+    switch (llfi_node_at(g, id)->op) {
+    case LLF_OP_CONCAT: return choose_concat(g, id, symbol, x, operand, from);
+    case LLF_OP_PAD: return choose_pad(g, id, symbol, x, operand, from);
+    case LLF_OP_TAKE: return choose_take(g, id, symbol, x, index, operand, from);
+    default: return LLF_E_INTERNAL;
+    }
+}
+
+int64_t llfi_index_count(const llf_graph *g, llf_id id, const llfi_extents *out, int64_t at)
+{
+    int64_t x[LLFI_RANK] = {0};
+    unravel(out, at, x);
+    return x[llfi_list_at(g, llfi_node_at(g, id)->attr).at[LLFI_IOTA_AXIS]];
+}
+
 llf_status llfi_index_operand(const llf_graph *g, llf_id id, uint32_t k, const int64_t *symbol,
                               const llfi_extents *out, const llfi_extents *in, int64_t at, int64_t *from)
 {

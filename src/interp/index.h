@@ -13,6 +13,13 @@ typedef struct {
 } llfi_extents;
 llf_status llfi_extents_of(const llf_graph *, llf_id, const int64_t *symbol, llfi_extents *);
 
+/* For an INDEX op: which operand, and which element of it, makes element `at`. `take` asks twice: first with
+ * `index` NULL for its indices, then with the index found there. */
+llf_status llfi_index_choose(const llf_graph *, llf_id, const int64_t *symbol, const llfi_extents *out,
+                             int64_t at, const int64_t *index, uint32_t *operand, int64_t *from);
+/* Element `at` of an iota, as an integer. */
+int64_t llfi_index_count(const llf_graph *, llf_id, const llfi_extents *out, int64_t at);
+
 /* Row-major element of operand `k` that element `at` of node `id` is made from; `out` and `in` are their
  * extents. */
 llf_status llfi_index_operand(const llf_graph *, llf_id, uint32_t k, const int64_t *symbol,

@@ -24,6 +24,11 @@ static bool is_view(const llfi_node *n)
     return llfi_ops[n->op].cls == LLFI_CLASS_VIEW;
 }
 
+static bool is_index(const llfi_node *n)
+{
+    return llfi_ops[n->op].cls == LLFI_CLASS_INDEX;
+}
+
 /* A view's bits are its operand's. */
 static uint64_t evaluate(const llf_graph *g, llf_id id, const uint64_t *arg)
 {
@@ -44,25 +49,59 @@ static llf_status operand_at(const llf_graph *g, llf_id id, uint32_t k, const in
     return llfi_index_operand(g, id, k, symbol, out, in, at, from);
 }
 
+/* An integer of the sequence, in the node's dtype. */
+static uint64_t count_bits(const llf_graph *g, llf_id id, const llfi_extents *out, int64_t at)
+{
+    uint64_t count = (uint64_t)llfi_index_count(g, id, out, at);
+    llf_dtype to = llfi_dtype_of(g, id);
+    return to == LLF_I64 ? count : llfi_eval(LLF_OP_CAST, LLF_I64, to, &count);
+}
+
+static uint64_t load(const llf_graph *g, llf_id id, void *const *value, int64_t at)
+{
+    llf_dtype dtype = llfi_dtype_of(g, id);
+    return llfi_bits_load(dtype, (const char *)value[id] + (size_t)at * llf_dtype_size(dtype));
+}
+
+/* One element of an INDEX op: moved, never computed. */
+static llf_status pick(const llf_graph *g, llf_id id, const int64_t *symbol, const llfi_extents *out,
+                       int64_t at, void *const *value, uint64_t *bits)
+{
+    const llf_id *arg = llfi_args(g, llfi_node_at(g, id));
+    uint32_t operand;
+    int64_t from, index;
+    LLF_TRY(llfi_index_choose(g, id, symbol, out, at, NULL, &operand, &from));
+    *bits = load(g, arg[operand], value, from);
+    if (llfi_node_at(g, id)->op != LLF_OP_TAKE)
+        return LLF_OK;
+    index = llfi_dtype_of(g, arg[1]) == LLF_I32 ? (int32_t)(uint32_t)*bits : (int64_t)*bits;
+    LLF_TRY(llfi_index_choose(g, id, symbol, out, at, &index, &operand, &from));
+    *bits = load(g, arg[operand], value, from);
+    return LLF_OK;
+}
+
 /* One operation on all elements. */
 static llf_status apply(const llf_graph *g, llf_id id, const int64_t *symbol, const llfi_extents *out,
                         void **value)
 {
     const llfi_node *node = llfi_node_at(g, id);
     llf_dtype to = llfi_dtype_of(g, id);
-    llfi_extents in[3];
-    for (uint32_t i = 0; i < node->arity; i++)
+    llfi_extents in[LLFI_INLINE_ARGS];
+    bool index = is_index(node);
+    for (uint32_t i = 0; !index && i < node->arity; i++)
         LLF_TRY(llfi_extents_of(g, llfi_args(g, node)[i], symbol, &in[i]));
     for (int64_t at = 0; at < out->elements; at++) {
-        uint64_t arg[3] = {0};
-        for (uint32_t i = 0; i < node->arity; i++) {
-            llf_id p = llfi_args(g, node)[i];
-            llf_dtype dtype = llfi_dtype_of(g, p);
+        uint64_t arg[LLFI_INLINE_ARGS] = {0}, bits;
+        for (uint32_t i = 0; !index && i < node->arity; i++) {
             int64_t from;
             LLF_TRY(operand_at(g, id, i, symbol, out, &in[i], at, &from));
-            arg[i] = llfi_bits_load(dtype, (const char *)value[p] + (size_t)from * llf_dtype_size(dtype));
+            arg[i] = load(g, llfi_args(g, node)[i], value, from);
         }
-        llfi_bits_store(to, (char *)value[id] + (size_t)at * llf_dtype_size(to), evaluate(g, id, arg));
+        if (index)
+            LLF_TRY(pick(g, id, symbol, out, at, value, &bits));
+        else
+            bits = node->op == LLF_OP_IOTA ? count_bits(g, id, out, at) : evaluate(g, id, arg);
+        llfi_bits_store(to, (char *)value[id] + (size_t)at * llf_dtype_size(to), bits);
     }
     return LLF_OK;
 }
@@ -102,12 +141,16 @@ llf_status llfi_interp(const llf_graph *g, const int64_t *symbol, const void *co
 
 /* ---- one element */
 
-/* An element of a node that is wanted. */
+/* An element of a node that is wanted. Its operands' elements are found one after the other: those of `take`
+ * only once the index is known. */
 typedef struct {
+    llf_id node;
     int64_t at;
     uint64_t bits;
-    uint32_t arg[3]; /* demands of the operands */
-    uint32_t next;   /* of the same node; NONE: last */
+    uint64_t got[LLFI_INLINE_ARGS]; /* bits of the operands so far */
+    uint32_t waits;                 /* demand of the operand that is on its way; NONE */
+    uint32_t args;
+    bool done;
 } demand;
 #define NONE UINT32_MAX
 
@@ -115,8 +158,11 @@ typedef struct {
     const llf_graph *g;
     const int64_t *symbol;
     const llf_allocator *mem;
+    const void *const *data;
     uint32_t *first; /* by node */
+    uint32_t *input; /* by node: its place in the signature */
     LLFI_VEC(demand) demands;
+    LLFI_VEC(uint32_t) stack;
     llfi_map index; /* (node, element) -> demand, but for the first of a node */
 } wanted;
 
@@ -130,78 +176,94 @@ static llf_status want(wanted *w, llf_id id, int64_t at, uint32_t *out)
     size_t cursor = 0;
     while (first != NONE && (*out = llfi_map_next(&w->index, hash, &cursor)) != NONE) {
         const demand *d = &w->demands.at[*out];
-        if (d->at == at && d->bits == id) /* until they are evaluated, bits hold the node */
+        if (d->at == at && d->node == id)
             return LLF_OK;
     }
     uint32_t made = (uint32_t)w->demands.count;
-    if (!llfi_vec_reserve(w->mem, &w->demands, 1) ||
+    if (!llfi_vec_reserve(w->mem, &w->demands, 1) || !llfi_vec_reserve(w->mem, &w->stack, 1) ||
         (first != NONE && !llfi_map_add(w->mem, &w->index, hash, made)))
         return llfi_nomem(diag_of(w->g));
-    demand d = {.at = at, .bits = id, .next = NONE};
-    if (first == NONE) {
+    if (first == NONE)
         w->first[id] = made;
-    } else {
-        d.next = w->demands.at[first].next;
-        w->demands.at[first].next = made;
-    }
-    w->demands.at[w->demands.count++] = d;
+    w->demands.at[w->demands.count++] = (demand){.node = id, .at = at, .waits = NONE};
+    w->stack.at[w->stack.count++] = made;
     *out = made;
     return LLF_OK;
 }
 
-/* Users stand after operands, so one walk down the ids finds everything that is needed. */
-static llf_status spread(wanted *w, llf_id last)
+/* The operand that the demand needs next and its element; false: it has all. */
+static llf_status needs(const wanted *w, const demand *d, bool *more, llf_id *operand, int64_t *at)
 {
-    for (llf_id id = last + 1; id-- > 0;) {
-        const llfi_node *node = llfi_node_at(w->g, id);
-        if (w->first[id] == NONE)
-            continue;
-        LLF_TRY(primitive(w->g, id));
-        llfi_extents out, in[3];
-        bool index = is_view(node);
-        for (uint32_t i = 0; i < node->arity; i++)
-            index |= !llfi_same_space(w->g, id, i);
-        if (index)
-            LLF_TRY(llfi_extents_of(w->g, id, w->symbol, &out));
-        for (uint32_t i = 0; i < node->arity; i++) {
-            in[i].rank = llfi_type_of(w->g, node->arg[i]).rank;
-            if (index)
-                LLF_TRY(llfi_extents_of(w->g, node->arg[i], w->symbol, &in[i]));
-        }
-        for (uint32_t d = w->first[id]; d != NONE; d = w->demands.at[d].next) {
-            for (uint32_t i = 0; i < node->arity; i++) {
-                int64_t from;
-                uint32_t made;
-                LLF_TRY(operand_at(w->g, id, i, w->symbol, &out, &in[i], w->demands.at[d].at, &from));
-                LLF_TRY(want(w, node->arg[i], from, &made));
-                w->demands.at[d].arg[i] = made;
-            }
-        }
+    const llf_graph *g = w->g;
+    const llfi_node *node = llfi_node_at(g, d->node);
+    const llf_id *arg = llfi_args(g, node);
+    llfi_extents out = {.rank = llfi_type_at(g, node->type).rank}, in;
+    *more = d->args < (is_index(node) ? (node->op == LLF_OP_TAKE ? 2 : 1) : node->arity);
+    if (!*more)
+        return LLF_OK;
+    bool index = is_index(node) || is_view(node) || !llfi_same_space(g, d->node, d->args);
+    in.rank = llfi_type_of(g, arg[d->args]).rank;
+    if (index)
+        LLF_TRY(llfi_extents_of(g, d->node, w->symbol, &out));
+    if (is_index(node)) {
+        uint32_t k;
+        int64_t found = d->args && llfi_dtype_of(g, arg[1]) == LLF_I32 ? (int32_t)(uint32_t)d->got[0]
+                                                                       : (int64_t)d->got[0];
+        LLF_TRY(llfi_index_choose(g, d->node, w->symbol, &out, d->at, d->args ? &found : NULL, &k, at));
+        *operand = arg[k];
+        return LLF_OK;
+    }
+    if (index)
+        LLF_TRY(llfi_extents_of(g, arg[d->args], w->symbol, &in));
+    *operand = arg[d->args];
+    return operand_at(g, d->node, d->args, w->symbol, &out, &in, d->at, at);
+}
+
+/* Bits of a demand whose operands are there. */
+static llf_status finish(wanted *w, demand *d)
+{
+    const llf_graph *g = w->g;
+    const llfi_node *node = llfi_node_at(g, d->node);
+    llf_dtype dtype = llfi_dtype_of(g, d->node);
+    llfi_extents out;
+    d->done = true;
+    if (node->op == LLF_OP_INPUT) {
+        const char *data = w->data[w->input[d->node]];
+        d->bits = llfi_bits_load(dtype, data + (size_t)d->at * llf_dtype_size(dtype));
+    } else if (node->op == LLF_OP_IOTA) {
+        LLF_TRY(llfi_extents_of(g, d->node, w->symbol, &out));
+        d->bits = count_bits(g, d->node, &out, d->at);
+    } else {
+        d->bits = is_index(node) ? d->got[d->args - 1] : evaluate(g, d->node, d->got);
     }
     return LLF_OK;
 }
 
-static void fill(wanted *w, const void *const *data, llf_id last)
+/* Until nothing waits: each turn asks for one operand of the last demand, or finishes it. */
+static llf_status work(wanted *w)
 {
-    const llf_graph *g = w->g;
-    for (uint32_t i = 0; i < g->inputs.count; i++) {
-        llf_id id = g->inputs.at[i];
-        llf_dtype dtype = llfi_dtype_of(g, id);
-        for (uint32_t d = id <= last ? w->first[id] : NONE; d != NONE; d = w->demands.at[d].next)
-            w->demands.at[d].bits = llfi_bits_load(
-                dtype, (const char *)data[i] + (size_t)w->demands.at[d].at * llf_dtype_size(dtype));
-    }
-    for (llf_id id = 0; id <= last; id++) {
-        const llfi_node *node = llfi_node_at(g, id);
-        if (node->op == LLF_OP_INPUT)
-            continue;
-        for (uint32_t d = w->first[id]; d != NONE; d = w->demands.at[d].next) {
-            uint64_t arg[3] = {0};
-            for (uint32_t i = 0; i < node->arity; i++)
-                arg[i] = w->demands.at[w->demands.at[d].arg[i]].bits;
-            w->demands.at[d].bits = evaluate(g, id, arg);
+    while (w->stack.count) {
+        uint32_t top = w->stack.at[w->stack.count - 1], made;
+        demand *d = &w->demands.at[top];
+        llf_id operand;
+        int64_t at;
+        bool more;
+        if (d->waits != NONE) {
+            d->got[d->args++] = w->demands.at[d->waits].bits;
+            d->waits = NONE;
         }
+        if (d->args == 0)
+            LLF_TRY(primitive(w->g, d->node));
+        LLF_TRY(needs(w, d, &more, &operand, &at));
+        if (!more) {
+            LLF_TRY(finish(w, d));
+            w->stack.count--;
+            continue;
+        }
+        LLF_TRY(want(w, operand, at, &made)); /* pushed when it is new; else it is done */
+        w->demands.at[top].waits = made;
     }
+    return LLF_OK;
 }
 
 static llf_status check_asked(const llf_graph *g, const int64_t *symbol, const llf_id *ids, uint32_t count,
@@ -229,29 +291,28 @@ llf_status llfi_interp_at(const llf_graph *g, const int64_t *symbol, const void 
         return LLF_OK;
     /* Straight from the hooks and given back, so that sampling many elements does not grow the arena. */
     size_t nodes = (size_t)last + 1;
-    wanted w = {.g = g, .symbol = symbol, .mem = arena->mem};
+    wanted w = {.g = g, .symbol = symbol, .mem = arena->mem, .data = data};
     w.first = llfi_alloc(w.mem, nodes * sizeof *w.first);
+    w.input = llfi_alloc(w.mem, nodes * sizeof *w.input);
     llf_status status =
-        w.first && llfi_vec_reserve(w.mem, &w.demands, nodes) ? LLF_OK : llfi_nomem(diag_of(g));
+        w.first && w.input && llfi_vec_reserve(w.mem, &w.demands, nodes) ? LLF_OK : llfi_nomem(diag_of(g));
     if (w.first)
         memset(w.first, 0xff, nodes * sizeof *w.first); /* NONE */
+    for (uint32_t i = 0; !status && i < g->inputs.count; i++)
+        if (g->inputs.at[i] <= last)
+            w.input[g->inputs.at[i]] = i;
     for (uint32_t i = 0; !status && i < ids_count; i++) {
         uint32_t made;
         status = want(&w, ids[i], llfi_type_of(g, ids[i]).rank ? at : 0, &made);
-    }
-    if (!status)
-        status = spread(&w, last);
-    if (!status) {
-        fill(&w, data, last);
-        for (uint32_t i = 0; i < ids_count; i++) {
-            uint32_t d = w.first[ids[i]];
-            while (w.demands.at[d].at != (llfi_type_of(g, ids[i]).rank ? at : 0))
-                d = w.demands.at[d].next;
-            bits[i] = w.demands.at[d].bits;
-        }
+        if (!status)
+            status = work(&w);
+        if (!status)
+            bits[i] = w.demands.at[made].bits;
     }
     llfi_map_free(w.mem, &w.index);
     llfi_vec_free(w.mem, &w.demands);
+    llfi_vec_free(w.mem, &w.stack);
     llfi_free(w.mem, w.first, nodes * sizeof *w.first);
+    llfi_free(w.mem, w.input, nodes * sizeof *w.input);
     return status;
 }

@@ -44,6 +44,8 @@ static llf_status check_attr(llf_graph *g, const llfi_op_info *o, uint64_t attr,
         ok = attr < LLF_DTYPES;
     else if (kind == LLFI_ATTR_KIND_WORD)
         ok = llfi_attr_word_text(o->attr, attr, &n) != NULL;
+    else if (kind == LLFI_ATTR_KIND_INT)
+        ok = attr < LLFI_RANK;
     else if (kind != LLFI_ATTR_KIND_NONE)
         ok = llfi_list_ok(g, kind, attr);
     return ok ? LLF_OK
@@ -90,7 +92,7 @@ llf_id llfi_build_n(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, 
                     uint32_t origin, llfi_place at)
 {
     llf_context *cx = g->cx;
-    if ((uint32_t)op >= LLF_OPS || llfi_ops[op].cls == LLFI_CLASS_LEAF)
+    if ((uint32_t)op >= LLF_OPS || op == LLF_OP_INPUT || op == LLF_OP_CONST)
         return llfi_poison(
             g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, NULL, "no op %u with operands", (unsigned)op));
     const llfi_op_info *o = &llfi_ops[op];
@@ -123,7 +125,7 @@ llf_id llfi_build_n(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, 
         return LLF_NONE;
     if (!set_args(g, &n, count, arg))
         return nomem(g);
-    if (origin == UINT32_MAX) {
+    if (origin == UINT32_MAX && o->cls != LLFI_CLASS_LEAF) {
         if (!llfi_vec_reserve(&cx->mem, &g->origin, 1))
             return nomem(g);
         n.origin = (uint32_t)g->origin.count;

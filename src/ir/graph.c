@@ -100,7 +100,8 @@ llfi_list llfi_list_at(const llf_graph *g, uint64_t offset)
 
 static bool is_dim(llfi_attr_kind kind, uint32_t word)
 {
-    return kind == LLFI_ATTR_KIND_DIMS || (kind == LLFI_ATTR_KIND_RANGES && word % LLFI_RANGE_WORDS < 2);
+    return kind == LLFI_ATTR_KIND_DIMS || (kind == LLFI_ATTR_KIND_RANGES && word % LLFI_RANGE_WORDS < 2) ||
+           (kind == LLFI_ATTR_KIND_IOTA && word >= LLFI_IOTA_DIMS);
 }
 
 bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
@@ -109,17 +110,25 @@ bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
         (uint64_t)g->lists.at[offset] >= g->lists.count - offset)
         return false;
     llfi_list l = llfi_list_at(g, offset);
-    if (l.count > LLFI_RANK * (kind == LLFI_ATTR_KIND_RANGES ? LLFI_RANGE_WORDS : 1))
+    uint32_t each = kind == LLFI_ATTR_KIND_RANGES ? LLFI_RANGE_WORDS
+                    : kind == LLFI_ATTR_KIND_PADS ? LLFI_PAD_WORDS
+                                                  : 1;
+    if (l.count > LLFI_RANK * each + (kind == LLFI_ATTR_KIND_IOTA ? LLFI_IOTA_DIMS : 0))
         return false;
     int64_t dims = llfi_dims_count(g->dims);
     for (uint32_t i = 0; i < l.count; i++) {
         bool stop = kind == LLFI_ATTR_KIND_RANGES && i % LLFI_RANGE_WORDS == 3;
         if (is_dim(kind, i) && (l.at[i] < 0 || l.at[i] >= dims))
             return false;
+        if (kind == LLFI_ATTR_KIND_PADS && l.at[i] >= dims)
+            return false;
         if (stop && (l.at[i] < LLFI_STOP_WHOLE || l.at[i] >= dims))
             return false;
     }
-    return kind != LLFI_ATTR_KIND_RANGES || l.count % LLFI_RANGE_WORDS == 0;
+    if (kind == LLFI_ATTR_KIND_IOTA)
+        return l.count >= LLFI_IOTA_DIMS && (uint64_t)l.at[LLFI_IOTA_DTYPE] < LLF_DTYPES &&
+               (uint64_t)l.at[LLFI_IOTA_AXIS] < LLFI_RANK;
+    return l.count % each == 0;
 }
 
 llfi_range llfi_range_at(const llf_graph *g, uint64_t offset, uint32_t axis)
@@ -134,8 +143,9 @@ static uint64_t hash_list(const llf_graph *g, uint64_t h, llfi_attr_kind kind, u
     h = llfi_hash_u64(h, l.count);
     for (uint32_t i = 0; i < l.count; i++) {
         bool stop = kind == LLFI_ATTR_KIND_RANGES && i % LLFI_RANGE_WORDS == 3 && l.at[i] >= 0;
-        h = llfi_hash_u64(h, is_dim(kind, i) || stop ? llfi_dim_hash(g->dims, (llfi_dim)l.at[i])
-                                                     : (uint64_t)l.at[i]);
+        bool pad = kind == LLFI_ATTR_KIND_PADS && l.at[i] >= 0;
+        h = llfi_hash_u64(h, is_dim(kind, i) || stop || pad ? llfi_dim_hash(g->dims, (llfi_dim)l.at[i])
+                                                            : (uint64_t)l.at[i]);
     }
     return h;
 }

@@ -58,6 +58,13 @@ static llf_status check_dtypes(const llf_graph *g, llf_op op, uint32_t count, co
                                     show(g, arg[i]).text);
             continue;
         }
+        if (letter == 'i') {
+            if (d != LLF_I32 && d != LLF_I64)
+                return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, o->name,
+                                    "%s: operand %u is %s, but must be i32 or i64", o->name, i + 1,
+                                    show(g, arg[i]).text);
+            continue;
+        }
         if (!llfi_set_has(o->set, d))
             return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, o->name, "%s: operand %u is %s, but must be %s",
                                 o->name, i + 1, show(g, arg[i]).text, set_text(o->set));
@@ -81,9 +88,19 @@ static bool same_dims(const llfi_dim *a, const llfi_dim *b, uint32_t rank)
     return rank == 0 || memcmp(a, b, rank * sizeof *a) == 0;
 }
 
+/* Of an INDEX op only the indices may be read at the result's own points. */
+static bool at_own_points(const llf_graph *g, const llfi_node *n, uint32_t operand)
+{
+    return llfi_ops[n->op].cls != LLFI_CLASS_INDEX ||
+           (n->op == LLF_OP_TAKE && operand == 1 && llfi_type_of(g, llfi_args(g, n)[0]).rank == 1);
+}
+
 bool llfi_same_space(const llf_graph *g, llf_id id, uint32_t operand)
 {
-    llfi_type t = llfi_type_of(g, id), x = llfi_type_of(g, llfi_args(g, llfi_node_at(g, id))[operand]);
+    const llfi_node *n = llfi_node_at(g, id);
+    llfi_type t = llfi_type_of(g, id), x = llfi_type_of(g, llfi_args(g, n)[operand]);
+    if (x.rank && !at_own_points(g, n, operand))
+        return false;
     return x.rank == 0 || llfi_type_same_dims(x, t);
 }
 
@@ -150,6 +167,8 @@ llf_status llfi_infer_rule(const llf_graph *g, llf_op op, uint32_t count, const 
     LLF_TRY(check_dtypes(g, op, count, arg, at, &t));
     char result = o->sig[strlen(o->sig) - 1];
     s->dtype = result == 'b' ? LLF_BOOL : result == 'd' ? (llf_dtype)attr : t;
+    if (o->cls == LLFI_CLASS_INDEX || op == LLF_OP_IOTA)
+        return llfi_infer_index(g, op, count, arg, attr, at, guards, s);
     return o->cls == LLFI_CLASS_VIEW ? llfi_infer_view(g, op, arg[0], attr, at, guards, s)
                                      : infer_elementwise(g, op, arg, at, guards, s);
 }

@@ -7,7 +7,13 @@
 #include "ir/dims.h"
 
 /* ---- tables */
-typedef enum { LLFI_CLASS_LEAF, LLFI_CLASS_EW, LLFI_CLASS_COMPOSITE, LLFI_CLASS_VIEW } llfi_class;
+typedef enum {
+    LLFI_CLASS_LEAF,
+    LLFI_CLASS_EW,
+    LLFI_CLASS_COMPOSITE,
+    LLFI_CLASS_VIEW,
+    LLFI_CLASS_INDEX
+} llfi_class;
 typedef enum { LLFI_SET_FLOAT, LLFI_SET_NUM, LLFI_SET_ANY } llfi_set;
 typedef enum { LLFI_KIND_FLOAT, LLFI_KIND_INT, LLFI_KIND_BOOL } llfi_kind;
 typedef enum {
@@ -21,9 +27,12 @@ typedef enum {
     LLFI_ATTR_KIND_NONE,
     LLFI_ATTR_KIND_DTYPE,
     LLFI_ATTR_KIND_WORD,
+    LLFI_ATTR_KIND_INT,
     LLFI_ATTR_KIND_INTS, /* lists from here on */
     LLFI_ATTR_KIND_DIMS,
-    LLFI_ATTR_KIND_RANGES
+    LLFI_ATTR_KIND_RANGES,
+    LLFI_ATTR_KIND_PADS,
+    LLFI_ATTR_KIND_IOTA
 } llfi_attr_kind;
 #define LLFI_INLINE_ARGS 3 /* operands that stand in the node itself; no EW op has more */
 /* An op's arity: one operand or more, all of the signature's first letter. */
@@ -50,7 +59,7 @@ bool llfi_dtype_find(const char *text, size_t bytes, llf_dtype *);
 /* Index of a WORD attribute's word, or false; the word of an index. */
 bool llfi_attr_word(llfi_attr_id, const char *text, size_t bytes, uint64_t *index);
 const char *llfi_attr_word_text(llfi_attr_id, uint64_t index, size_t *bytes);
-const char *llfi_attr_name(llfi_attr_id); /* "approximate"; "" for NONE */
+const char *llfi_attr_name(llfi_attr_id); /* "approximate"; "" for NONE; IOTA: its three, with blanks */
 llfi_attr_kind llfi_attr_kind_of(llfi_attr_id);
 const char *llfi_attr_legal(llfi_attr_id); /* its words, space-separated */
 bool llfi_set_has(llfi_set, llf_dtype);
@@ -121,6 +130,10 @@ typedef struct {
     int64_t step;    /* not 0 */
     int64_t stop;    /* a dim; LLFI_STOP_NONE; LLFI_STOP_WHOLE */
 } llfi_range;
+/* One axis of `pad`: two words, low and high: a dim (>= 0), or a negative number of elements cut. */
+#define LLFI_PAD_WORDS 2u
+/* `iota`: these words, then the dims. */
+enum { LLFI_IOTA_DTYPE, LLFI_IOTA_AXIS, LLFI_IOTA_DIMS };
 #define LLFI_STOP_NONE (-1)  /* to the end; with a negative step to the beginning */
 #define LLFI_STOP_WHOLE (-2) /* and from the end: negative step, the start is not written either */
 
@@ -192,7 +205,7 @@ static inline char llfi_op_letter(const llfi_op_info *o, uint32_t operand)
 {
     return o->sig[o->arity == LLFI_VARIADIC ? 0 : operand];
 }
-static inline bool llfi_node_is_leaf(const llfi_node *n) /* INPUT or CONST */
+static inline bool llfi_node_is_leaf(const llfi_node *n) /* INPUT, CONST or IOTA */
 {
     return llfi_ops[n->op].cls == LLFI_CLASS_LEAF;
 }
@@ -203,7 +216,11 @@ static inline bool llfi_node_is_scalar(const llfi_node *n) /* a host value in th
 static inline bool
 llfi_node_is_buffered(const llfi_node *n) /* in memory, where a kernel reads it and another made it */
 {
-    return n->op != LLF_OP_CONST && !llfi_node_is_scalar(n);
+    return n->op != LLF_OP_CONST && n->op != LLF_OP_IOTA && !llfi_node_is_scalar(n);
+}
+static inline bool llfi_node_is_free(const llfi_node *n) /* made wherever it is wanted, from nothing */
+{
+    return n->op == LLF_OP_CONST || n->op == LLF_OP_IOTA;
 }
 const char *llfi_name(const llf_graph *, uint32_t offset);
 uint32_t llfi_name_add(llf_graph *, const char *text, size_t bytes); /* UINT32_MAX: out of memory */
@@ -270,6 +287,9 @@ uint32_t llfi_op_cost(llf_op, llf_dtype);
 /* infer_view.c: the same for a VIEW; dtypes are done. */
 llf_status llfi_infer_view(const llf_graph *, llf_op, llf_id x, uint64_t attr, llfi_place, llf_graph *guards,
                            llfi_shape *);
+/* infer_index.c: of an INDEX op or iota; for iota the dtype too. */
+llf_status llfi_infer_index(const llf_graph *, llf_op, uint32_t count, const llf_id *arg, uint64_t attr,
+                            llfi_place, llf_graph *guards, llfi_shape *);
 /* Text of a type or dim for a message; long ones are cut. */
 typedef struct {
     char text[160];
@@ -303,6 +323,8 @@ typedef struct {
 } llfi_range_ask;
 typedef struct {
     uint32_t count;
+    int64_t along;   /* INT, IOTA: the axis */
+    llf_dtype dtype; /* IOTA */
     union {
         int64_t axis[LLFI_RANK];
         llfi_dim dim[LLFI_RANK]; /* LLFI_DIM_NONE: -1 */
@@ -310,6 +332,22 @@ typedef struct {
     };
 } llfi_ask;
 llf_status llfi_view_attr(llf_graph *, llf_op, llf_id x, const llfi_ask *, llfi_place, uint64_t *attr);
+/* index.c: the same for an INDEX op or iota. */
+llf_status llfi_index_attr(llf_graph *, llf_op, uint32_t count, const llf_id *arg, const llfi_ask *,
+                           llfi_place, uint64_t *attr);
+/* build_index.c: what is made of views and concat when it is built. `out`: as many ids as parts; E_... also
+ * poisons. */
+typedef struct {
+    uint32_t count;            /* of axes */
+    llfi_dim shift[LLFI_RANK]; /* as it is, or where `back` its negative */
+    bool back[LLFI_RANK];
+    int64_t axis[LLFI_RANK];
+} llfi_roll_ask;
+llf_status llfi_make_split(llf_graph *, llf_id x, int64_t axis, uint32_t parts, const llfi_dim *sizes,
+                           llfi_place, llf_id *out); /* sizes NULL: equal parts */
+llf_status llfi_make_stack(llf_graph *, uint32_t count, const llf_id *arg, int64_t axis, llfi_place,
+                           llf_id *out);
+llf_status llfi_make_roll(llf_graph *, llf_id x, const llfi_roll_ask *, llfi_place, llf_id *out);
 /* build.c: appends a node after inference. `origin` UINT32_MAX: a new origin for non-leaf ops. LLF_NONE on
  * failure (diagnostic set in the graph's context, graph poisoned). */
 llf_id llfi_poison(llf_graph *, llf_status); /* LLF_NONE */

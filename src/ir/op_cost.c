@@ -9,8 +9,11 @@ static uint32_t cost_f32(llf_op op)
     switch (op) {
     case LLF_OP_INPUT:
     case LLF_OP_CONST:
-    case LLF_OP_COPY: return 0;
-    case LLF_OP_CAST: return 2;
+    case LLF_OP_COPY:
+    case LLF_OP_TAKE: return 0; /* its index arithmetic is counted nowhere, like that of views */
+    case LLF_OP_CAST:
+    case LLF_OP_PAD:
+    case LLF_OP_CONCAT: return 2; /* an operand: condition and select */
     case LLF_OP_DIV: return 10;
     case LLF_OP_SQRT: return 8;
     case LLF_OP_RSQRT: return 4;
@@ -35,6 +38,8 @@ uint32_t llfi_op_cost(llf_op op, llf_dtype dtype)
 {
     uint32_t cost =
         llfi_ops[op].cls == LLFI_CLASS_VIEW ? 0 : cost_f32(op); /* indices are counted elsewhere */
+    if (llfi_ops[op].cls == LLFI_CLASS_INDEX)
+        return cost;                   /* a move does not round */
     if (dtype == LLF_F64 && cost >= 4) /* no special-function unit, long polynomials */
         return cost < 20 ? 60 : 3 * cost;
     if (cost && llfi_dtype_is_float16(dtype))

@@ -3,10 +3,9 @@
  *   text      = { "; set NAME=..." | "; data NAME=..." | comment } graph
  *   graph     = "graph" "@" name "(" [ input { "," input } ] ")" "{" line { line } "}"
  *   input     = "%" name ":" ( "scalar" dtype | dtype "[" [ dim { "," dim } ] "]" )
- *   line      = "%" name "=" op operand { "," operand } { "," attribute "=" ( word | list ) } [ "!" labels ]
- *             | "ret" operand { "," operand }
- *   list      = "[" [ item { "," item } ] "]", item = integer | dim | [ bound ] ":" [ bound ] [ ":" integer ]
- *   operand   = "%" name | literal [ ":" dtype ]
+ *   line      = "%" name { "," "%" name } "=" op operand { "," operand } { "," attribute "=" ( word | list )
+ * } [ "!" labels ] | "ret" operand { "," operand } list      = "[" [ item { "," item } ] "]", item = integer
+ * | dim | [ bound ] ":" [ bound ] [ ":" integer ] operand   = "%" name | literal [ ":" dtype ]
  *
  * Names are letters, digits, '_', '.', '-', at most LLFI_MAX_NAME bytes; purely numeric ones are not kept.
  * Stops at the first error. Must not judge types: infer.c does. */
@@ -143,9 +142,9 @@ static llf_status bad_word(llfi_parser *p, const llfi_op_info *o, const llfi_wor
                         "%s: unknown attribute %s; it takes %s", o->name, found, llfi_attr_name(o->attr));
 }
 
-/* An attribute as it is written: a list is resolved when the operand is known. */
+/* An attribute as it is written: what is not a word or a dtype is resolved when the operands are known. */
 typedef struct {
-    bool given;
+    uint32_t given; /* bit k: word k of the attribute's name */
     uint64_t value;
     llfi_ask ask;
 } attribute;
@@ -154,21 +153,30 @@ static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_w
                              attribute *attr)
 {
     llfi_lex *x = &p->lex;
-    const char *legal = llfi_attr_name(o->attr);
-    if (strlen(legal) != name->bytes || memcmp(legal, name->text, name->bytes) != 0)
+    const char *legal = llfi_attr_name(o->attr), *word = legal;
+    uint32_t bit = 1;
+    size_t bytes = strcspn(word, " ");
+    for (; *word && (bytes != name->bytes || memcmp(word, name->text, bytes) != 0); bit <<= 1) {
+        word += bytes + (word[bytes] == ' ');
+        bytes = strcspn(word, " ");
+    }
+    if (!*word)
         return bad_word(p, o, name, found);
-    if (attr->given)
-        return llfi_fail_at(x->diag, LLF_E_PARSE, name->place, o->name, "%s: attribute %s stands twice",
-                            o->name, legal);
-    attr->given = true;
+    if (attr->given & bit)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, name->place, o->name, "%s: attribute %.*s stands twice",
+                            o->name, (int)bytes, word);
+    attr->given |= bit;
     llfi_lex_spaces(x);
     llfi_attr_kind kind = llfi_attr_kind_of(o->attr);
+    if (kind == LLFI_ATTR_KIND_IOTA) /* dtype shape axis */
+        kind = bit == 1 ? LLFI_ATTR_KIND_DTYPE : bit == 2 ? LLFI_ATTR_KIND_DIMS : LLFI_ATTR_KIND_INT;
     if (kind >= LLFI_ATTR_KIND_INTS)
         return llfi_parse_list(p, kind, o->name, &attr->ask);
+    if (kind == LLFI_ATTR_KIND_INT)
+        return llfi_parse_int(p, o->name, "an axis", &attr->ask.along);
     if (kind == LLFI_ATTR_KIND_DTYPE) {
-        llf_dtype dtype;
-        LLF_TRY(llfi_parse_dtype(p, &dtype));
-        attr->value = (uint64_t)dtype;
+        LLF_TRY(llfi_parse_dtype(p, &attr->ask.dtype));
+        attr->value = (uint64_t)attr->ask.dtype;
         return LLF_OK;
     }
     llfi_word value;
@@ -180,7 +188,32 @@ static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_w
                         what.text, llfi_attr_legal(o->attr));
 }
 
+/* All but a WORD must be given. */
+static llf_status all_given(llfi_parser *p, const llfi_op_info *o, const attribute *attr, llfi_place at)
+{
+    const char *word = llfi_attr_name(o->attr);
+    if (llfi_attr_kind_of(o->attr) == LLFI_ATTR_KIND_WORD)
+        return LLF_OK;
+    for (uint32_t bit = 1; *word; bit <<= 1) {
+        size_t bytes = strcspn(word, " ");
+        if (!(attr->given & bit))
+            return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name,
+                                "%s needs the attribute %.*s=", o->name, (int)bytes, word);
+        word += bytes + (word[bytes] == ' ');
+    }
+    return LLF_OK;
+}
+
 /* ---- lines */
+
+/* What stands behind '='. */
+typedef struct {
+    const char *name;
+    llf_op op;
+    const llfi_op_info *o; /* NULL: made of several */
+    llfi_made made;
+    llfi_place place;
+} line;
 
 static uint32_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
@@ -207,7 +240,7 @@ static llf_status unknown_op(llfi_parser *p, const llfi_word *w)
     uint32_t best = 3;
     for (size_t i = 0; i < LLF_OPS && w->bytes < 24; i++) {
         const char *name = llfi_ops[i].name;
-        if (llfi_ops[i].cls == LLFI_CLASS_LEAF || strlen(name) > 31)
+        if (i == LLF_OP_INPUT || i == LLF_OP_CONST || strlen(name) > 31)
             continue;
         uint32_t d = edit_distance(w->text, w->bytes, name, strlen(name));
         if (d < best && d < w->bytes) {
@@ -234,7 +267,7 @@ static llf_status end_of_line(llfi_parser *p, const char *behind)
 }
 
 /* operand { "," operand } { "," attribute=word } */
-static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, attribute *attr)
+static llf_status parse_arguments(llfi_parser *p, const line *l, attribute *attr, llfi_made_attrs *made)
 {
     llfi_lex *x = &p->lex;
     p->operands.count = 0;
@@ -247,7 +280,8 @@ static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, attribu
         if (llfi_lex_word(x, &name)) {
             llfi_lex_spaces(x);
             if (llfi_lex_accept(x, '=')) {
-                LLF_TRY(parse_attr(p, o, &name, found.text, attr));
+                LLF_TRY(l->o ? parse_attr(p, l->o, &name, found.text, attr)
+                             : llfi_made_attr(p, l->made, &name, made));
                 attrs = true;
                 llfi_lex_spaces(x);
                 continue;
@@ -255,10 +289,10 @@ static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, attribu
             *x = before;
         }
         if (attrs)
-            return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), o->name,
-                                "%s: operands stand before attributes", o->name);
+            return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), l->name,
+                                "%s: operands stand before attributes", l->name);
         llfi_operand one;
-        LLF_TRY(parse_operand(p, o->name, &one));
+        LLF_TRY(parse_operand(p, l->name, &one));
         if (!llfi_vec_reserve(&p->g->cx->mem, &p->operands, 1))
             return llfi_nomem(x->diag);
         p->operands.at[p->operands.count++] = one;
@@ -267,9 +301,27 @@ static llf_status parse_arguments(llfi_parser *p, const llfi_op_info *o, attribu
     return LLF_OK;
 }
 
-static llf_status build_node(llfi_parser *p, llf_op op, llfi_place at, attribute *attr, llf_id *id)
+/* The values of the operands, p->arg; literals are made. */
+static llf_status make_operands(llfi_parser *p, const line *l)
 {
-    const llfi_op_info *o = &llfi_ops[op];
+    uint32_t count = (uint32_t)p->operands.count;
+    p->arg.count = 0;
+    if (!llfi_vec_reserve(&p->g->cx->mem, &p->arg, count))
+        return llfi_nomem(p->lex.diag);
+    for (uint32_t i = 0; i < count; i++) {
+        llfi_operand *one = &p->operands.at[i];
+        if (one->id == LLF_NONE)
+            LLF_TRY(make_literal(p, l->name, one));
+        p->arg.at[p->arg.count++] = one->id;
+    }
+    return LLF_OK;
+}
+
+static llf_status build_node(llfi_parser *p, const line *l, attribute *attr, llf_id *id)
+{
+    const llfi_op_info *o = l->o;
+    llf_op op = l->op;
+    llfi_place at = l->place;
     uint32_t count = (uint32_t)p->operands.count;
     if (o->arity == LLFI_VARIADIC && count == 0)
         return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name, "%s takes at least 1 operand", o->name);
@@ -277,63 +329,107 @@ static llf_status build_node(llfi_parser *p, llf_op op, llfi_place at, attribute
         return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name, "%s takes %u operand%s, not %u", o->name,
                             o->arity, o->arity == 1 ? "" : "s", count);
     take_dtypes(p, o);
-    p->arg.count = 0;
-    if (!llfi_vec_reserve(&p->g->cx->mem, &p->arg, count))
-        return llfi_nomem(p->lex.diag);
-    for (uint32_t i = 0; i < count; i++) {
-        llfi_operand *one = &p->operands.at[i];
-        if (one->id == LLF_NONE)
-            LLF_TRY(make_literal(p, o->name, one));
-        p->arg.at[p->arg.count++] = one->id;
-    }
+    LLF_TRY(make_operands(p, l));
     if (o->cls == LLFI_CLASS_VIEW)
         LLF_TRY(llfi_view_attr(p->g, op, p->arg.at[0], &attr->ask, at, &attr->value));
+    if (o->cls == LLFI_CLASS_INDEX || op == LLF_OP_IOTA)
+        LLF_TRY(llfi_index_attr(p->g, op, count, p->arg.at, &attr->ask, at, &attr->value));
     *id = llfi_build_n(p->g, op, count, p->arg.at, attr->value, UINT32_MAX, at);
     return *id == LLF_NONE ? p->g->poisoned : LLF_OK;
+}
+
+/* %name { "," %name } = */
+static llf_status parse_results(llfi_parser *p, llfi_place *comma)
+{
+    llfi_lex *x = &p->lex;
+    p->results.count = 0;
+    do {
+        llfi_word name;
+        llfi_lex_spaces(x);
+        LLF_TRY(llfi_lex_name(x, '%', "a value", &name));
+        LLF_TRY(check_new(p, &name));
+        if (!llfi_vec_reserve(&p->g->cx->mem, &p->results, 1))
+            return llfi_nomem(x->diag);
+        p->results.at[p->results.count++] = name;
+        llfi_lex_spaces(x);
+        if (p->results.count == 1)
+            *comma = llfi_lex_place(x);
+    } while (llfi_lex_accept(x, ','));
+    return llfi_lex_expect(x, '=', "behind the value's name");
+}
+
+/* The op's word. */
+static llf_status parse_op(llfi_parser *p, line *l)
+{
+    llfi_lex *x = &p->lex;
+    llfi_word word;
+    *l = (line){.op = LLF_OP_INPUT};
+    llfi_lex_spaces(x);
+    if (!llfi_lex_word(x, &word))
+        return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), NULL, "expected an op, found %s",
+                            llfi_lex_found(x).text);
+    l->place = word.place;
+    l->made = llfi_made_find(&word);
+    if (l->made != LLFI_MADE_NONE) {
+        l->name = llfi_made_name(l->made);
+        return LLF_OK;
+    }
+    if (!llfi_op_find(word.text, word.bytes, &l->op))
+        return unknown_op(p, &word);
+    l->o = &llfi_ops[l->op];
+    l->name = l->o->name;
+    if (l->op == LLF_OP_INPUT || l->op == LLF_OP_CONST)
+        return llfi_fail_at(
+            x->diag, LLF_E_PARSE, word.place, l->name, "'%s' is not written as a line: %s", l->name,
+            l->op == LLF_OP_INPUT ? "inputs stand in the graph's brackets" : "literals stand as operands");
+    return LLF_OK;
+}
+
+/* The ids of the line's results, in p->made. */
+static llf_status build_line(llfi_parser *p, const line *l, attribute *attr, const llfi_made_attrs *made)
+{
+    size_t results = p->results.count;
+    if (!llfi_vec_reserve(&p->g->cx->mem, &p->made, results))
+        return llfi_nomem(p->lex.diag);
+    p->made.count = results;
+    if (l->o) {
+        LLF_TRY(all_given(p, l->o, attr, l->place));
+        return build_node(p, l, attr, p->made.at);
+    }
+    p->arg.count = 0;
+    LLF_TRY(make_operands(p, l));
+    return llfi_made_build(p, l->made, made, (uint32_t)results, l->place, p->made.at);
 }
 
 /* %name = op ... */
 static llf_status parse_node(llfi_parser *p)
 {
     llfi_lex *x = &p->lex;
-    llfi_word name, word;
-    LLF_TRY(llfi_lex_name(x, '%', "a value", &name));
-    LLF_TRY(check_new(p, &name));
-    llfi_lex_spaces(x);
-    if (llfi_lex_peek(x) == ',')
-        return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), NULL, "every op has one result");
-    LLF_TRY(llfi_lex_expect(x, '=', "behind the value's name"));
-    llfi_lex_spaces(x);
-    llf_op op = LLF_OP_INPUT;
-    if (!llfi_lex_word(x, &word))
-        return llfi_fail_at(x->diag, LLF_E_PARSE, llfi_lex_place(x), NULL, "expected an op, found %s",
-                            llfi_lex_found(x).text);
-    if (!llfi_op_find(word.text, word.bytes, &op))
-        return unknown_op(p, &word);
-    const llfi_op_info *o = &llfi_ops[op];
-    if (o->cls == LLFI_CLASS_LEAF)
-        return llfi_fail_at(
-            x->diag, LLF_E_PARSE, word.place, o->name, "'%s' is not written as a line: %s", o->name,
-            op == LLF_OP_INPUT ? "inputs stand in the graph's brackets" : "literals stand as operands");
+    llfi_place comma;
+    line l;
     attribute attr;
-    attr.given = false; /* the rest is large, and only read when given */
+    llfi_made_attrs made;
+    attr.given = made.given = 0; /* the rest is large, and only read when given */
     attr.value = 0;
-    llf_id id;
-    LLF_TRY(parse_arguments(p, o, &attr));
+    LLF_TRY(parse_results(p, &comma));
+    LLF_TRY(parse_op(p, &l));
+    if (p->results.count > 1 && l.made != LLFI_MADE_SPLIT)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, comma, NULL, "every op but split has one result");
+    LLF_TRY(parse_arguments(p, &l, &attr, &made));
     if (llfi_lex_peek(x) != '!') /* before the operands are counted: a missing comma is no arity */
         LLF_TRY(end_of_line(p, "behind an operand"));
-    if (llfi_attr_kind_of(o->attr) != LLFI_ATTR_KIND_WORD && o->attr != LLFI_ATTR_NONE && !attr.given)
-        return llfi_fail_at(x->diag, LLF_E_PARSE, word.place, o->name, "%s needs the attribute %s=", o->name,
-                            llfi_attr_name(o->attr));
-    llf_status status = build_node(p, op, word.place, &attr, &id);
+    llf_status status = build_line(p, &l, &attr, &made);
     if (status == LLF_E_TYPE || status == LLF_E_LIMIT)
-        llfi_diag_in(x->diag, name.text, name.bytes);
+        llfi_diag_in(x->diag, p->results.at[0].text, p->results.at[0].bytes);
     LLF_TRY(status);
-    uint32_t kept;
-    LLF_TRY(keep_name(p, &name, &kept));
-    p->g->nodes.at[id].name = kept;
-    LLF_TRY(define(p, &name, id));
-    LLF_TRY(llfi_parse_labels(p, id));
+    for (size_t i = 0; i < p->results.count; i++) {
+        uint32_t kept;
+        LLF_TRY(check_new(p, &p->results.at[i]));
+        LLF_TRY(keep_name(p, &p->results.at[i], &kept));
+        p->g->nodes.at[p->made.at[i]].name = kept;
+        LLF_TRY(define(p, &p->results.at[i], p->made.at[i]));
+    }
+    LLF_TRY(llfi_parse_labels(p, p->made.at[0]));
     return end_of_line(p, "behind an op");
 }
 
@@ -547,6 +643,8 @@ static llf_status parse(llf_context *cx, const char *text, size_t bytes, const c
     llfi_vec_free(&cx->mem, &p.values);
     llfi_vec_free(&cx->mem, &p.operands);
     llfi_vec_free(&cx->mem, &p.arg);
+    llfi_vec_free(&cx->mem, &p.results);
+    llfi_vec_free(&cx->mem, &p.made);
     llfi_map_free(&cx->mem, &p.names);
     if (status != LLF_OK)
         llf_graph_destroy(p.g);

@@ -162,7 +162,7 @@ llf_status llfi_parse_dtype(llfi_parser *p, llf_dtype *out)
 /* ---- lists of attributes */
 
 /* [ "-" ] digits */
-static llf_status signed_number(llfi_parser *p, const char *op, const char *what, int64_t *out)
+llf_status llfi_parse_int(llfi_parser *p, const char *op, const char *what, int64_t *out)
 {
     llfi_lex *x = &p->lex;
     llfi_place at = llfi_lex_place(x);
@@ -188,7 +188,7 @@ static llf_status list_dim(llfi_parser *p, const char *op, llfi_dim *out)
     int64_t n;
     if (llfi_lex_peek(x) != '-')
         return dim_expr(p, out);
-    LLF_TRY(signed_number(p, op, "an extent", &n));
+    LLF_TRY(llfi_parse_int(p, op, "an extent", &n));
     *out = LLFI_DIM_NONE;
     return n == -1 ? LLF_OK
                    : llfi_fail_at(x->diag, LLF_E_PARSE, at, op,
@@ -207,7 +207,7 @@ static llf_status list_bound(llfi_parser *p, const char *op, llfi_bound *out)
     if (c != '-')
         return dim_expr(p, &out->dim);
     int64_t n;
-    LLF_TRY(signed_number(p, op, "a bound", &n));
+    LLF_TRY(llfi_parse_int(p, op, "a bound", &n));
     if (n == 0)
         out->dim = llfi_dim_const(p->g->dims, 0); /* -0 is 0 */
     out->back = -n;
@@ -227,7 +227,7 @@ static llf_status list_range(llfi_parser *p, const char *op, llfi_range_ask *r)
         return LLF_OK;
     llfi_lex_lines(x);
     char c = llfi_lex_peek(x);
-    return c == ',' || c == ']' ? LLF_OK : signed_number(p, op, "a step", &r->step);
+    return c == ',' || c == ']' ? LLF_OK : llfi_parse_int(p, op, "a step", &r->step);
 }
 
 llf_status llfi_parse_list(llfi_parser *p, llfi_attr_kind kind, const char *op, llfi_ask *ask)
@@ -245,9 +245,11 @@ llf_status llfi_parse_list(llfi_parser *p, llfi_attr_kind kind, const char *op, 
                                 "%s: more list items than the rank limit of %u", op, LLFI_RANK);
         p->nesting = 0;
         if (kind == LLFI_ATTR_KIND_INTS)
-            LLF_TRY(signed_number(p, op, "an axis", &ask->axis[i]));
+            LLF_TRY(llfi_parse_int(p, op, "an axis", &ask->axis[i]));
         else if (kind == LLFI_ATTR_KIND_DIMS)
             LLF_TRY(list_dim(p, op, &ask->dim[i]));
+        else if (kind == LLFI_PARSE_AMOUNTS)
+            LLF_TRY(list_bound(p, op, &ask->range[i].start));
         else
             LLF_TRY(list_range(p, op, &ask->range[i]));
         llfi_lex_lines(x);

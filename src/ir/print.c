@@ -76,11 +76,37 @@ static void print_range(const llf_graph *g, llfi_dim of, const llfi_range *r, ll
         llfi_str_printf(s, ":%lld", (long long)r->step);
 }
 
+static void print_pad(const llf_graph *g, int64_t word, llfi_str *s)
+{
+    int64_t none;
+    if (word < 0)
+        llfi_str_printf(s, "%lld", (long long)word);
+    else if (!llfi_dim_is_const(g->dims, (llfi_dim)word, &none) || none != 0)
+        llfi_dim_print(g->dims, (llfi_dim)word, s);
+}
+
+static void print_iota(const llf_graph *g, const llfi_node *n, llfi_str *s)
+{
+    llfi_list l = llfi_list_at(g, n->attr);
+    llfi_str_printf(s, " dtype=%s, shape=[", llf_dtype_name((llf_dtype)l.at[LLFI_IOTA_DTYPE]));
+    for (uint32_t i = LLFI_IOTA_DIMS; i < l.count; i++) {
+        llfi_str_puts(s, i > LLFI_IOTA_DIMS ? ", " : "");
+        llfi_dim_print(g->dims, (llfi_dim)l.at[i], s);
+    }
+    llfi_str_printf(s, "], axis=%lld", (long long)l.at[LLFI_IOTA_AXIS]);
+}
+
 static void print_list(printer *p, const llfi_node *n, llfi_attr_kind kind)
 {
     const llf_graph *g = p->g;
     llfi_list l = llfi_list_at(g, n->attr);
-    uint32_t step = kind == LLFI_ATTR_KIND_RANGES ? LLFI_RANGE_WORDS : 1;
+    if (kind == LLFI_ATTR_KIND_IOTA) {
+        print_iota(g, n, p->s);
+        return;
+    }
+    uint32_t step = kind == LLFI_ATTR_KIND_RANGES ? LLFI_RANGE_WORDS
+                    : kind == LLFI_ATTR_KIND_PADS ? LLFI_PAD_WORDS
+                                                  : 1;
     llfi_str_printf(p->s, ", %s=[", llfi_attr_name(llfi_ops[n->op].attr));
     for (uint32_t i = 0; i < l.count / step; i++) {
         llfi_str_puts(p->s, i ? ", " : "");
@@ -88,6 +114,10 @@ static void print_list(printer *p, const llfi_node *n, llfi_attr_kind kind)
             llfi_str_printf(p->s, "%lld", (long long)l.at[i]);
         } else if (kind == LLFI_ATTR_KIND_DIMS) {
             llfi_dim_print(g->dims, (llfi_dim)l.at[i], p->s);
+        } else if (kind == LLFI_ATTR_KIND_PADS) {
+            print_pad(g, l.at[LLFI_PAD_WORDS * i], p->s);
+            llfi_str_puts(p->s, ":");
+            print_pad(g, l.at[LLFI_PAD_WORDS * i + 1], p->s);
         } else {
             llfi_range r = llfi_range_at(g, n->attr, i);
             print_range(g, llfi_type_of(g, n->arg[0]).dim[i], &r, p->s);
@@ -104,6 +134,10 @@ static void print_attr(printer *p, const llfi_node *n)
     llfi_attr_kind kind = llfi_attr_kind_of(attr);
     if (kind >= LLFI_ATTR_KIND_INTS) {
         print_list(p, n, kind);
+        return;
+    }
+    if (kind == LLFI_ATTR_KIND_INT) {
+        llfi_str_printf(p->s, ", %s=%llu", llfi_attr_name(attr), (unsigned long long)n->attr);
         return;
     }
     if (kind == LLFI_ATTR_KIND_DTYPE) {

@@ -13,6 +13,8 @@ const llfi_op_info llfi_ops[LLF_OPS] = {
     ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_COMPOSITE)
 #define VIEW(id, name, arity, sig, set, flags, attr, meaning) \
     ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_VIEW)
+#define INDEX(id, name, arity, sig, set, flags, attr, meaning) \
+    ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_INDEX)
 #include "llfuse/ops.def"
 #undef ROW
 };

@@ -32,25 +32,6 @@ static bool type_ok(const llf_graph *g, uint32_t type)
     return true;
 }
 
-static llf_status check_leaf(const llf_graph *g, llf_id id, const llfi_node *n)
-{
-    llfi_type t = llfi_type_at(g, n->type);
-    if (n->origin != UINT32_MAX)
-        return bad(g, id, "a leaf has an origin");
-    if (n->op == LLF_OP_INPUT)
-        return n->attr               ? bad(g, id, "an input has an attribute")
-               : n->scalar && t.rank ? bad(g, id, "a scalar is not of rank 0")
-                                     : LLF_OK;
-    if (n->scalar)
-        return bad(g, id, "scalar stands on an op that is no input");
-    if (t.rank)
-        return bad(g, id, "a literal is not of rank 0");
-    unsigned width = 8u * llfi_dtypes[t.dtype].bytes;
-    if ((width < 64 && n->attr >> width) || (t.dtype == LLF_BOOL && n->attr > 1))
-        return bad(g, id, "a literal's bits do not fit its dtype");
-    return LLF_OK;
-}
-
 static llf_status check_op(const llf_graph *g, llf_id id, const llfi_node *n)
 {
     const llfi_op_info *o = &llfi_ops[n->op];
@@ -58,10 +39,11 @@ static llf_status check_op(const llf_graph *g, llf_id id, const llfi_node *n)
     size_t bytes;
     if (n->scalar)
         return bad(g, id, "scalar stands on an op that is no input");
-    if (n->origin >= g->origin.count || g->origin.at[n->origin] >= LLF_OPS)
+    if (n->op != LLF_OP_IOTA && (n->origin >= g->origin.count || g->origin.at[n->origin] >= LLF_OPS))
         return bad(g, id, "its origin is out of range");
     bool attr = kind == LLFI_ATTR_KIND_NONE    ? n->attr == 0
                 : kind == LLFI_ATTR_KIND_DTYPE ? n->attr < LLF_DTYPES
+                : kind == LLFI_ATTR_KIND_INT   ? n->attr < LLFI_RANK
                 : kind == LLFI_ATTR_KIND_WORD  ? llfi_attr_word_text(o->attr, n->attr, &bytes) != NULL
                                                : llfi_list_ok(g, kind, n->attr);
     if (!attr)
@@ -73,6 +55,27 @@ static llf_status check_op(const llf_graph *g, llf_id id, const llfi_node *n)
     if (is.dtype != want.dtype || is.rank != want.rank ||
         (is.rank && memcmp(is.dim, want.dim, is.rank * sizeof *is.dim) != 0))
         return bad(g, id, "its type is not what its operands give");
+    return LLF_OK;
+}
+
+static llf_status check_leaf(const llf_graph *g, llf_id id, const llfi_node *n)
+{
+    llfi_type t = llfi_type_at(g, n->type);
+    if (n->origin != UINT32_MAX)
+        return bad(g, id, "a leaf has an origin");
+    if (n->op == LLF_OP_IOTA)
+        return check_op(g, id, n);
+    if (n->op == LLF_OP_INPUT)
+        return n->attr               ? bad(g, id, "an input has an attribute")
+               : n->scalar && t.rank ? bad(g, id, "a scalar is not of rank 0")
+                                     : LLF_OK;
+    if (n->scalar)
+        return bad(g, id, "scalar stands on an op that is no input");
+    if (t.rank)
+        return bad(g, id, "a literal is not of rank 0");
+    unsigned width = 8u * llfi_dtypes[t.dtype].bytes;
+    if ((width < 64 && n->attr >> width) || (t.dtype == LLF_BOOL && n->attr > 1))
+        return bad(g, id, "a literal's bits do not fit its dtype");
     return LLF_OK;
 }
 

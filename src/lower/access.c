@@ -14,6 +14,16 @@ typedef struct {
     uint32_t *form, *atom; /* by id: NONE, else needed; later the new id */
 } access;
 
+static bool is_count(const llf_graph *g, const llfi_demand *d)
+{
+    return llfi_node_at(g, d->node)->op == LLF_OP_IOTA;
+}
+
+static bool has_form(const llfi_atom *a)
+{
+    return a->kind != LLFI_ATOM_AXIS && a->kind != LLFI_ATOM_VALUE;
+}
+
 static bool in_memory(const llf_graph *g, const llfi_demand *d)
 {
     return d->leaf && llfi_node_is_buffered(llfi_node_at(g, d->node));
@@ -66,10 +76,18 @@ static llf_status offsets(access *a, bool *any)
     for (uint32_t i = 0; i < a->out->count && m->status == LLF_OK; i++) {
         llfi_demand *d = &a->out->at[i];
         llfi_type t = llfi_type_of(a->g, d->node);
+        if (is_count(a->g, d)) {
+            uint32_t along =
+                (uint32_t)llfi_list_at(a->g, llfi_node_at(a->g, d->node)->attr).at[LLFI_IOTA_AXIS];
+            llfi_ix count = m->map.at[d->map].ix[along];
+            d->offset = count == (d->scope ? line : 0) ? LLFI_OFFSET_LINEAR : count;
+            *any = *any || d->offset != LLFI_OFFSET_LINEAR;
+        }
         if (!in_memory(a->g, d))
             continue;
         const llfi_index_map *map = &m->map.at[d->map];
         llfi_dim extent[LLFI_RANK];
+        d->alive = llfi_map_alive(m, d->map);
         memcpy(ix, map->ix, map->rank * sizeof *ix);
         if (t.rank)
             memcpy(extent, t.dim, t.rank * sizeof *extent);
@@ -78,6 +96,8 @@ static llf_status offsets(access *a, bool *any)
         d->offset = at == (d->scope ? line : 0) ? LLFI_OFFSET_LINEAR : at;
         *any = *any || d->offset != LLFI_OFFSET_LINEAR;
     }
+    for (uint32_t i = 0; i < a->out->conds; i++)
+        *any = *any || a->out->cond[i] != LLFI_IX_NONE;
     return m->status;
 }
 
@@ -89,6 +109,9 @@ static void mark_all(access *a)
     for (uint32_t i = 0; i < a->out->count; i++)
         if (a->out->at[i].offset != LLFI_OFFSET_LINEAR)
             a->form[a->out->at[i].offset] = 0;
+    for (uint32_t i = 0; i < a->out->conds; i++)
+        if (a->out->cond[i] != LLFI_IX_NONE)
+            a->form[a->out->cond[i]] = 0;
     /* Ids fall along every reference but for the atoms of forms, which are older than the form: one sweep
      * from above reaches everything if a form's atoms' arguments are older than the form, which they are. */
     for (uint32_t f = (uint32_t)m->form.count; f-- > 0;) {
@@ -96,7 +119,7 @@ static void mark_all(access *a)
         for (uint32_t k = 0; a->form[f] != NONE && k < form->terms; k++) {
             uint32_t atom = m->term.at[form->first + k].atom;
             a->atom[atom] = 0;
-            if (m->atom.at[atom].kind != LLFI_ATOM_AXIS)
+            if (has_form(&m->atom.at[atom]))
                 a->form[m->atom.at[atom].arg] = 0;
         }
     }
@@ -138,12 +161,15 @@ static llf_status copy_needed(access *a)
             continue;
         llfi_atom *x = &atom[a->atom[i]];
         *x = m->atom.at[i];
-        if (x->kind != LLFI_ATOM_AXIS)
+        if (has_form(x))
             x->arg = a->form[x->arg];
     }
     for (uint32_t i = 0; i < out->count; i++)
         if (out->at[i].offset != LLFI_OFFSET_LINEAR)
             out->at[i].offset = a->form[out->at[i].offset];
+    for (uint32_t i = 0; i < out->conds; i++)
+        if (out->cond[i] != LLFI_IX_NONE)
+            out->cond[i] = a->form[out->cond[i]];
     out->form = form;
     out->term = term;
     out->atom = atom;
@@ -221,7 +247,7 @@ static void need(access *a, llfi_dim d)
 static llf_status list_dims(access *a)
 {
     llfi_demands *out = a->out;
-    size_t most = out->atoms + (size_t)LLFI_RANK;
+    size_t most = out->atoms + (size_t)LLFI_RANK + out->count;
     for (uint32_t i = 0; i < out->forms; i++)
         most += 2 * ((size_t)out->form[i].terms + 1);
     out->dim = llfi_arena_alloc(a->arena, most * sizeof *out->dim);
@@ -241,6 +267,9 @@ static llf_status list_dims(access *a)
             need(a, out->term[f->first + k].coef.neg);
         }
     }
+    for (uint32_t i = 0; i < out->count; i++)
+        if (out->at[i].alive != LLFI_DIM_NONE)
+            need(a, out->at[i].alive);
     return LLF_OK;
 }
 
@@ -249,15 +278,15 @@ static bool small(const access *a, llfi_dim d, int64_t *value)
     return d != LLFI_DIM_NONE && llfi_dim_is_const(a->g->dims, d, value) && *value <= INT32_MAX;
 }
 
-/* Is what a quotient divides provably below 2^31? Terms that subtract only make it smaller. */
-static bool small_form(const access *a, const llfi_ix_form *f)
+/* Is the sum of all that a form adds, or subtracts, provably below 2^31? */
+static bool small_side(const access *a, const llfi_ix_form *f, bool minus)
 {
     int64_t total, c, e;
-    if (!small(a, f->constant.pos, &total))
+    if (!small(a, minus ? f->constant.neg : f->constant.pos, &total))
         return false;
     for (uint32_t k = 0; k < f->terms; k++) {
         const llfi_ix_term *t = &a->out->term[f->first + k];
-        if (!small(a, t->coef.pos, &c))
+        if (!small(a, minus ? t->coef.neg : t->coef.pos, &c))
             return false;
         if (c && !small(a, a->out->atom[t->atom].extent, &e))
             return false;
@@ -265,6 +294,18 @@ static bool small_form(const access *a, const llfi_ix_form *f)
             return false;
     }
     return total <= INT32_MAX;
+}
+
+/* What a quotient divides is not negative: what is subtracted only makes it smaller. */
+static bool small_form(const access *a, const llfi_ix_form *f)
+{
+    return small_side(a, f, false);
+}
+
+static bool small_signed(const access *a, llfi_ix ix)
+{
+    return ix == LLFI_IX_NONE ||
+           (small_side(a, &a->out->form[ix], false) && small_side(a, &a->out->form[ix], true));
 }
 
 static bool is_narrow(const access *a)
@@ -280,7 +321,16 @@ static bool is_narrow(const access *a)
             return false;
     for (uint32_t i = 0; i < out->atoms; i++)
         if (out->atom[i].kind != LLFI_ATOM_AXIS &&
-            (!small(a, out->atom[i].by, &value) || !small_form(a, &out->form[out->atom[i].arg])))
+            (!small(a, out->atom[i].by, &value) ||
+             (has_form(&out->atom[i]) && !small_form(a, &out->form[out->atom[i].arg])) ||
+             (out->atom[i].kind == LLFI_ATOM_CLAMP && !small_signed(a, out->atom[i].arg))))
+            return false;
+    for (uint32_t i = 0; i < out->conds; i++)
+        if (!small_signed(a, out->cond[i]))
+            return false;
+    for (uint32_t i = 0; i < out->count; i++)
+        if (is_count(a->g, &out->at[i]) && out->at[i].offset != LLFI_OFFSET_LINEAR &&
+            !small_signed(a, out->at[i].offset))
             return false;
     return true;
 }
@@ -339,6 +389,11 @@ static bool is_along(const llfi_demands *list, const llfi_atom *a, uint32_t axis
         if (a->axes >> i & 1 && list->space.of[i] == (int8_t)axis)
             return true;
     return false;
+}
+
+bool llfi_access_inner(const llfi_demands *list, const llfi_atom *a)
+{
+    return is_along(list, a, list->space.axes - 1);
 }
 
 llfi_access llfi_access_of(const llf_graph *g, const llfi_demands *list, uint32_t demand, uint32_t width,
@@ -401,12 +456,12 @@ static bool rises(const llf_graph *g, const llfi_demands *list, const llfi_ix_fo
     return along;
 }
 
-/* A quotient or remainder of what rises and starts at a multiple of width, by a multiple of it: one is the
- * same for the whole vector, the other rises with it. */
+/* A quotient, remainder or limit of what rises and starts at a multiple of width, by a multiple of it: the
+ * first is the same for the whole vector, the others rise with it. */
 static bool is_whole(const llf_graph *g, const llfi_demands *list, const llfi_atom *a, uint32_t axis,
                      uint32_t width, bool *multiple)
 {
-    if (a->kind != LLFI_ATOM_DIV && a->kind != LLFI_ATOM_MOD)
+    if (a->kind == LLFI_ATOM_AXIS || a->kind == LLFI_ATOM_VALUE)
         return false;
     const llfi_ix_form *f = &list->form[a->arg];
     return rises(g, list, f, axis) && may_divide(g, list, a->by, width, multiple) &&

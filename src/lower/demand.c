@@ -69,7 +69,7 @@ static llf_status local_of(walk *w, llf_id node, uint32_t map, uint32_t *out, bo
     const llfi_node *n = llfi_node_at(w->g, node);
     bool leaf = llfi_node_is_leaf(n) || !has(&w->member, node);
     bool bare = w->maps.map.at[map].axes == 0;
-    bool uniform = !llfi_node_is_buffered(n) ||
+    bool uniform = (!llfi_node_is_buffered(n) && n->op != LLF_OP_IOTA) ||
                    (w->rank > 0 && bare && (w->points || llfi_type_at(w->g, n->type).rank == 0));
     *out = (uint32_t)w->at.count;
     *fresh = true;
@@ -102,16 +102,22 @@ static llf_status resolve(walk *w, const local *l, uint32_t a, llf_id *node, uin
     llf_id p = llfi_args(g, llfi_node_at(g, l->node))[a];
     llfi_type out = llfi_type_of(g, l->node), in = llfi_type_of(g, p);
     bool view = llfi_ops[llfi_node_at(g, p)->op].cls == LLFI_CLASS_VIEW;
+    bool chooses = llfi_ops[llfi_node_at(g, l->node)->op].cls == LLFI_CLASS_INDEX, ok;
     *node = p;
     *map = in.rank ? l->map : w->none;
-    if (!view && (!in.rank || llfi_type_same_dims(in, out)))
+    if (!view && (!in.rank || (!chooses && llfi_type_same_dims(in, out))))
         return LLF_OK;
-    if (in.rank > out.rank)
+    if (in.rank > out.rank && !chooses)
         return LLF_E_INTERNAL; /* a rank-0 node that reads a larger one */
     llfi_ix ix[LLFI_RANK];
     llfi_index_map *from = &w->maps.map.at[l->map];
     memcpy(ix, from->ix, from->rank * sizeof *ix);
-    bool ok = llfi_ix_broadcast(&w->maps, ix, out.rank, out.dim, in.rank, in.dim);
+    if (chooses) {
+        uint32_t value = llfi_node_at(g, l->node)->op == LLF_OP_TAKE && a == 0 ? w->arg.at[l->arg + 1] : 0;
+        ok = llfi_ix_operand(&w->maps, g, l->node, a, value, w->at.at[value].map, ix);
+    } else {
+        ok = llfi_ix_broadcast(&w->maps, ix, out.rank, out.dim, in.rank, in.dim);
+    }
     for (; ok && llfi_ops[llfi_node_at(g, p)->op].cls == LLFI_CLASS_VIEW; p = llfi_node_at(g, p)->arg[0])
         ok = llfi_ix_view(&w->maps, g, p, ix);
     *node = p;
@@ -145,13 +151,45 @@ static llf_status visit(walk *w, uint32_t root)
             continue;
         }
         uint32_t a = l->next++;
+        if (llfi_node_at(w->g, l->node)->op ==
+            LLF_OP_TAKE) /* indices first: what they choose waits for them */
+            a = 1 - a;
         LLF_TRY(resolve(w, l, a, &node, &map));
         LLF_TRY(local_of(w, node, map, &child, &fresh));
         w->arg.at[w->at.at[top].arg + a] = child;
-        if (fresh && !(w->at.at[child].leaf ? PUSH(w, leaf, child) : PUSH(w, stack, child)))
+        bool early = fresh && w->at.at[child].leaf && !llfi_map_waits(&w->maps, map);
+        bool late = fresh && w->at.at[child].leaf && !early;
+        if (fresh && !(early ? PUSH(w, leaf, child) : late ? PUSH(w, order, child) : PUSH(w, stack, child)))
             return LLF_E_NOMEM;
     }
     return LLF_OK;
+}
+
+/* The conditions of an op that chooses, and whether the point itself is asked for. */
+static llf_status choices(walk *w, llfi_demands *out, llfi_demand *d)
+{
+    const llfi_node *n = llfi_node_at(w->g, d->node);
+    uint32_t count = d->leaf ? 0 : llfi_ix_conditions(w->g, d->node);
+    out->placed = out->placed || count || n->op == LLF_OP_IOTA || llfi_map_waits(&w->maps, d->map);
+    d->cond = out->conds;
+    d->late = d->leaf && llfi_map_waits(&w->maps, d->map);
+    for (uint32_t k = 0; k < count; k++) {
+        llfi_ix ix[LLFI_RANK];
+        memcpy(ix, w->maps.map.at[d->map].ix, w->maps.map.at[d->map].rank * sizeof *ix);
+        if (!llfi_ix_condition(&w->maps, w->g, d->node, ix, k, &out->cond[out->conds++]))
+            return w->maps.status;
+    }
+    return LLF_OK;
+}
+
+/* VALUE atoms name demands from here on. */
+static void name_values(walk *w)
+{
+    for (size_t i = 0; i < w->maps.atom.count; i++) {
+        llfi_atom *a = &w->maps.atom.at[i];
+        if (a->kind == LLFI_ATOM_VALUE)
+            a->arg = w->at.at[a->arg].demand;
+    }
 }
 
 /* Appends those of `from` that have the scope. */
@@ -162,8 +200,13 @@ static llf_status append(walk *w, llfi_demands *out, const uint32_t *from, size_
         if (l->uniform != (scope == 0))
             continue;
         llfi_demand *d = &out->at[out->count];
-        *d = (llfi_demand){
-            .node = l->node, .map = l->map, .scope = scope, .leaf = l->leaf, .offset = LLFI_OFFSET_LINEAR};
+        *d = (llfi_demand){.node = l->node,
+                           .map = l->map,
+                           .scope = scope,
+                           .leaf = l->leaf,
+                           .offset = LLFI_OFFSET_LINEAR,
+                           .alive = LLFI_DIM_NONE};
+        LLF_TRY(choices(w, out, d));
         uint32_t *arg = w->operand + w->operands, arity = l->leaf ? 0 : llfi_node_at(w->g, l->node)->arity;
         d->arg = l->leaf ? NULL : arg;
         w->operands += arity;
@@ -200,7 +243,11 @@ static llf_status order(walk *w, llfi_arena *arena, llfi_demands *out)
     }
     out->at = llfi_arena_alloc(arena, (w->at.count + 1) * sizeof *out->at);
     w->operand = llfi_arena_alloc(arena, (w->arg.count + 1) * sizeof *w->operand);
-    if (!out->at || !w->operand)
+    size_t conds = 1;
+    for (size_t i = 0; i < w->at.count; i++)
+        conds += w->at.at[i].leaf ? 0 : llfi_ix_conditions(w->g, w->at.at[i].node);
+    out->cond = llfi_arena_alloc(arena, conds * sizeof *out->cond);
+    if (!out->at || !w->operand || !out->cond)
         return LLF_E_NOMEM;
     LLF_TRY(append(w, out, w->leaf.at, w->leaf.count, 0));
     LLF_TRY(append(w, out, w->order.at, w->order.count, 0));
@@ -209,6 +256,7 @@ static llf_status order(walk *w, llfi_arena *arena, llfi_demands *out)
     LLF_TRY(append(w, out, w->order.at, w->order.count, 1));
     for (uint32_t i = 0; i < k->stores; i++)
         out->store[i] = w->at.at[root[i]].demand;
+    name_values(w);
     return llfi_access_make(w->g, k, &w->maps, arena, out);
 }
 
@@ -284,7 +332,7 @@ static uint64_t hash_access(const llf_graph *g, const llfi_demands *list, uint64
 
 uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const llfi_kernel *kernel)
 {
-    enum { COMPUTED, BUFFER, SCALAR, LITERAL };
+    enum { COMPUTED, BUFFER, SCALAR, LITERAL, COUNT };
     uint64_t h = llfi_hash_u64(0x6c6c6664656d616e, list->count);
     h = llfi_hash_u64(h, list->uniform);
     for (uint32_t i = 0; i < list->count; i++) {
@@ -292,6 +340,7 @@ uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const l
         const llfi_node *n = llfi_node_at(g, d->node);
         unsigned kind = !d->leaf                 ? COMPUTED
                         : n->op == LLF_OP_CONST  ? LITERAL
+                        : n->op == LLF_OP_IOTA   ? COUNT
                         : llfi_node_is_scalar(n) ? SCALAR
                                                  : BUFFER;
         h = llfi_hash_u64(h, kind);
@@ -300,14 +349,19 @@ uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const l
         h = llfi_hash_u64(h, d->scope);
         if (kind == LITERAL)
             h = llfi_hash_u64(h, n->attr);
-        if (kind == BUFFER && d->offset != LLFI_OFFSET_LINEAR)
+        if ((kind == BUFFER || kind == COUNT) && d->offset != LLFI_OFFSET_LINEAR)
             h = llfi_hash_u64(h, d->offset);
+        if (d->alive != LLFI_DIM_NONE)
+            h = hash_dim(g, list, llfi_hash_u64(h, LLFI_ATOM_CLAMP), d->alive);
         if (kind == BUFFER && d->same != i) /* one argument for both */
             h = llfi_hash_u64(h, d->same);
         if (kind != COMPUTED)
             continue;
         h = llfi_hash_u64(h, n->op);
-        h = llfi_hash_u64(h, n->attr);
+        bool chooses = llfi_ops[n->op].cls == LLFI_CLASS_INDEX; /* how stands in conditions and offsets */
+        h = llfi_hash_u64(h, chooses ? n->arity : n->attr);
+        for (uint32_t k = 0; chooses && k < llfi_ix_conditions(g, d->node); k++)
+            h = llfi_hash_u64(h, list->cond[d->cond + k]);
         for (uint32_t a = 0; a < n->arity; a++)
             h = llfi_hash_u64(h, d->arg[a]);
     }

@@ -15,9 +15,13 @@ typedef struct {
     uint32_t map;   /* equal for the same index map */
     uint16_t scope; /* 0: the same for the whole kernel; 1: per point */
     uint16_t leaf;  /* 1: loaded (input or stored elsewhere), literal or scalar argument; not computed here */
+    bool late;      /* leaf that waits for a computed index */
     const uint32_t *arg; /* earlier demands, one an operand; leaf: NULL */
-    llfi_ix offset;      /* leaf in memory: its element, an expression of the list's */
+    llfi_ix offset;      /* leaf in memory: its element, an expression of the list's; iota: its value */
     uint32_t same;       /* leaf in memory: the first demand of the same buffer */
+    uint32_t cond;       /* INDEX op: where its conditions begin in the list's */
+    llfi_dim alive; /* leaf in memory: LLFI_DIM_NONE, or where this is 0 there is no element to load, and what
+                       is loaded in its stead is chosen by no select */
 } llfi_demand;
 
 /* The iteration space as loops: site axes that every offset takes as one are one axis. */
@@ -30,7 +34,8 @@ typedef struct {
 } llfi_space;
 
 typedef struct llfi_demands {
-    llfi_demand *at;         /* scope 0 first, then scope 1; within a scope operands before users */
+    llfi_demand *at; /* scope 0 first, then scope 1; within a scope leaves first, but for those that wait
+                        for an index, and operands before users */
     uint32_t count, uniform; /* `uniform`: how many are of scope 0 */
     uint32_t *store;         /* demand of each kernel->store, in that order */
     llfi_space space;
@@ -40,6 +45,9 @@ typedef struct llfi_demands {
     const llfi_ix_term *term;
     const llfi_atom *atom;
     uint32_t forms, atoms;
+    llfi_ix *cond; /* conditions of INDEX ops, by demand.cond; LLFI_IX_NONE: none */
+    uint32_t conds;
+    bool placed; /* some value but early loads depends on its point: a condition, a gathered leaf, an iota */
     /* extents that are no constants and that axes or expressions need, in order of first use */
     llfi_dim *dim;
     uint32_t dims;
@@ -66,6 +74,8 @@ llfi_access llfi_access_of(const llf_graph *, const llfi_demands *, uint32_t dem
 /* The same for elements along any axis of the space; a leaf of linear offset lies along the innermost. */
 llfi_access llfi_access_along(const llf_graph *, const llfi_demands *, uint32_t demand, uint32_t axis,
                               uint32_t width, bool aligned, bool *multiple);
+/* Does an atom change along the innermost axis? */
+bool llfi_access_inner(const llfi_demands *, const llfi_atom *);
 /* access.c: offsets, axes and extents of a list whose demands are there; `map` are those of the demands. */
 llf_status llfi_access_make(llf_graph *, const llfi_kernel *, llfi_maps *, llfi_arena *, llfi_demands *);
 

@@ -265,8 +265,11 @@ static LLVMValueRef cast_float(llfi_emit *e, llf_dtype from, llf_dtype to, LLVMV
 
 LLVMValueRef llfi_emit_CAST(llfi_emit *e, llf_id id, const LLVMValueRef *arg)
 {
-    llf_dtype from = operand_dtype(e, id, 0), to = dtype_of(e, id);
-    LLVMValueRef x = arg[0];
+    return llfi_emit_convert(e, operand_dtype(e, id, 0), dtype_of(e, id), arg[0]);
+}
+
+LLVMValueRef llfi_emit_convert(llfi_emit *e, llf_dtype from, llf_dtype to, LLVMValueRef x)
+{
     if (from == to)
         return x;
     if (to == LLF_BOOL) {

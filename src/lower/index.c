@@ -3,10 +3,11 @@
 #include "lower/lower.h"
 
 #define ANY_LANE UINT32_MAX
+#define VECTOR (UINT32_MAX - 1)
 
 typedef struct {
     LLVMValueRef value;
-    uint32_t epoch, lane;
+    uint32_t epoch, lane; /* a lane, ANY_LANE, or VECTOR for lane 0 of an access to a whole vector */
 } known;
 
 struct llfi_index {
@@ -19,7 +20,7 @@ struct llfi_index {
 typedef struct {
     llfi_site *s;
     const llfi_tile *tile;
-    uint32_t lane;
+    uint32_t lane, key; /* key: known.lane of what depends on it */
 } point;
 
 llf_status llfi_index_begin(llfi_site *s)
@@ -38,9 +39,7 @@ llf_status llfi_index_begin(llfi_site *s)
     if (!s->index->atom || !s->index->inner || !s->index->stack)
         return llfi_nomem(s->emit.diag);
     for (uint32_t i = 0; i < list->atoms; i++)
-        for (uint32_t a = 0; a < LLFI_RANK; a++)
-            if (list->atom[i].axes >> a & 1 && list->space.of[a] == (int8_t)(list->space.axes - 1))
-                s->index->inner[i] = true;
+        s->index->inner[i] = llfi_access_inner(list, &list->atom[i]);
     return LLF_OK;
 }
 
@@ -111,7 +110,7 @@ static bool is_known(const point *p, uint32_t atom)
 {
     const struct llfi_index *x = p->s->index;
     const known *k = &x->atom[atom];
-    return k->value && k->epoch == x->epoch && k->lane == (x->inner[atom] ? p->lane : ANY_LANE);
+    return k->value && k->epoch == x->epoch && k->lane == (x->inner[atom] ? p->key : ANY_LANE);
 }
 
 /* The sum of a form whose atoms are known. */
@@ -148,6 +147,58 @@ static LLVMValueRef axis_value(const point *p, uint32_t site_axis)
     return inner && p->lane ? LLVMBuildAdd(s->emit.b, x, LLVMConstInt(type, p->lane, 0), "") : x;
 }
 
+/* max(min(x, last), 0): comparisons that LLVM knows, on every target. */
+static LLVMValueRef limited(const point *p, LLVMValueRef x, LLVMValueRef by, const llfi_atom *a)
+{
+    llfi_site *s = p->s;
+    LLVMBuilderRef b = s->emit.b;
+    LLVMTypeRef type = LLVMTypeOf(x);
+    bool whole = p->key == VECTOR && llfi_access_inner(&s->demands, a);
+    LLVMValueRef zero = LLVMConstInt(type, 0, 0);
+    LLVMValueRef last = LLVMBuildSub(b, by, LLVMConstInt(type, whole ? p->tile->width : 1, 0), "");
+    x = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, x, last, ""), x, last, "");
+    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, x, zero, ""), x, zero, "");
+}
+
+/* The index that a demand's value is: from the end where negative, and inside. As wide as the value until
+ * then.
+ */
+static LLVMValueRef gathered(const point *p, const llfi_atom *a)
+{
+    llfi_site *s = p->s;
+    LLVMBuilderRef b = s->emit.b;
+    LLVMTypeRef type = llfi_index_type(s);
+    LLVMValueRef x = s->val[a->arg], by = llfi_index_dim(s, a->by);
+    if (!x) {
+        (void)llfi_fail(s->emit.diag, LLF_E_INTERNAL, "kernel %s wants an index before it is there", s->name);
+        s->emit.status = LLF_E_INTERNAL;
+        return LLVMConstInt(type, 0, 0);
+    }
+    x = llfi_emit_lane(&s->emit, x, p->lane);
+    bool wide = LLVMTypeOf(x) == s->emit.i64 || type == s->emit.i64;
+    if (wide && LLVMTypeOf(x) != s->emit.i64)
+        x = LLVMBuildSExt(b, x, s->emit.i64, "");
+    if (wide && type != s->emit.i64)
+        by = LLVMBuildZExt(b, by, s->emit.i64, "");
+    LLVMValueRef zero = LLVMConstInt(LLVMTypeOf(x), 0, 0);
+    LLVMValueRef back = LLVMBuildICmp(b, LLVMIntSLT, x, zero, "");
+    x = LLVMBuildSelect(b, back, LLVMBuildAdd(b, x, by, ""), x, "");
+    const point lane = {s, p->tile, p->lane, p->lane};
+    x = limited(&lane, x, by, a);
+    return LLVMTypeOf(x) == type ? x : LLVMBuildTrunc(b, x, type, "");
+}
+
+/* What is divided by: where limits have no elements and nothing is read, an extent may be 0. */
+static LLVMValueRef divisor(const point *p, const llfi_atom *a)
+{
+    LLVMBuilderRef b = p->s->emit.b;
+    LLVMValueRef by = llfi_index_dim(p->s, a->by);
+    if (a->alive == LLFI_DIM_NONE || LLVMIsAConstantInt(by))
+        return by;
+    LLVMValueRef one = LLVMConstInt(LLVMTypeOf(by), 1, 0);
+    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGT, by, one, ""), by, one, "");
+}
+
 static void know(const point *p, uint32_t atom)
 {
     llfi_site *s = p->s;
@@ -155,12 +206,17 @@ static void know(const point *p, uint32_t atom)
     LLVMValueRef x;
     if (a->kind == LLFI_ATOM_AXIS) {
         x = axis_value(p, a->arg);
+    } else if (a->kind == LLFI_ATOM_VALUE) {
+        x = gathered(p, a);
+    } else if (a->kind == LLFI_ATOM_CLAMP) {
+        LLVMValueRef of = form_value(p, &s->demands.form[a->arg]);
+        x = limited(p, of, llfi_index_dim(s, a->by), a);
     } else {
-        LLVMValueRef by = llfi_index_dim(s, a->by), of = form_value(p, &s->demands.form[a->arg]);
+        LLVMValueRef by = divisor(p, a), of = form_value(p, &s->demands.form[a->arg]);
         x = a->kind == LLFI_ATOM_DIV ? LLVMBuildUDiv(s->emit.b, of, by, "")
                                      : LLVMBuildURem(s->emit.b, of, by, "");
     }
-    s->index->atom[atom] = (known){x, s->index->epoch, s->index->inner[atom] ? p->lane : ANY_LANE};
+    s->index->atom[atom] = (known){x, s->index->epoch, s->index->inner[atom] ? p->key : ANY_LANE};
 }
 
 /* Pushes what a form still wants; how many. */
@@ -175,31 +231,51 @@ static uint32_t want(const point *p, const llfi_ix_form *f, uint32_t *stack)
     return n;
 }
 
-LLVMValueRef llfi_index_offset(llfi_site *s, uint32_t demand, const llfi_tile *tile, uint32_t lane)
+/* A form whose atoms are made as they are needed. */
+static LLVMValueRef value_of(const point *p, llfi_ix form)
 {
+    llfi_site *s = p->s;
     const llfi_demands *list = &s->demands;
-    const llfi_demand *d = &list->at[demand];
+    uint32_t *stack = s->index->stack, depth = want(p, &list->form[form], stack);
+    while (depth) {
+        uint32_t top = stack[depth - 1], more = 0;
+        const llfi_atom *a = &list->atom[top];
+        if (!is_known(p, top)) {
+            if (a->kind != LLFI_ATOM_AXIS && a->kind != LLFI_ATOM_VALUE)
+                more = want(p, &list->form[a->arg], stack + depth);
+            if (more) {
+                depth += more;
+                continue;
+            }
+            know(p, top);
+        }
+        depth--;
+    }
+    return s->emit.status == LLF_OK ? form_value(p, &list->form[form]) : NULL;
+}
+
+LLVMValueRef llfi_index_form(llfi_site *s, llfi_ix form, const llfi_tile *tile, uint32_t lane)
+{
+    return value_of(&(point){s, tile, lane, lane}, form);
+}
+
+LLVMValueRef llfi_index_offset(llfi_site *s, uint32_t demand, const llfi_tile *tile, uint32_t lane,
+                               bool vector)
+{
+    const llfi_demand *d = &s->demands.at[demand];
     if (d->offset == LLFI_OFFSET_LINEAR) {
         if (!tile)
             return LLVMConstInt(s->emit.i64, 0, 0);
         LLVMValueRef first = tile->first;
         return lane ? LLVMBuildAdd(s->emit.b, first, LLVMConstInt(s->emit.i64, lane, 0), "") : first;
     }
-    const point p = {s, tile, lane};
-    uint32_t *stack = s->index->stack, depth = want(&p, &list->form[d->offset], stack);
-    while (depth) {
-        uint32_t top = stack[depth - 1], more = 0;
-        const llfi_atom *a = &list->atom[top];
-        if (!is_known(&p, top)) {
-            if (a->kind != LLFI_ATOM_AXIS)
-                more = want(&p, &list->form[a->arg], stack + depth);
-            if (more) {
-                depth += more;
-                continue;
-            }
-            know(&p, top);
-        }
-        depth--;
-    }
-    return s->emit.status == LLF_OK ? form_value(&p, &list->form[d->offset]) : NULL;
+    return value_of(&(point){s, tile, lane, vector ? VECTOR : lane}, d->offset);
+}
+
+bool llfi_access_same_sign(const llfi_site *s, llfi_ix form, const llfi_tile *tile)
+{
+    (void)s;
+    (void)form;
+    (void)tile;
+    return false;
 }

@@ -48,6 +48,8 @@ typedef LLVMValueRef llfi_emit_fn(llfi_emit *, llf_id, const LLVMValueRef *arg);
 #define EW(id, ...) llfi_emit_fn llfi_emit_##id;
 #include "llfuse/ops.def"
 
+/* emit_ew.c: register form of one dtype to that of another, as `cast` does. */
+LLVMValueRef llfi_emit_convert(llfi_emit *, llf_dtype from, llf_dtype to, LLVMValueRef);
 /* emit_util.c: small helpers that emitters share */
 void llfi_emit_types(llfi_emit *, LLVMContextRef); /* sets lx and the scalar types */
 LLVMTypeRef llfi_emit_reg_type(const llfi_emit *, llf_dtype, uint32_t width);
@@ -112,7 +114,16 @@ LLVMValueRef llfi_site_load(llfi_site *, uint32_t demand, const llfi_tile *);
  * 0). NULL: failed. */
 LLVMTypeRef llfi_index_type(const llfi_site *);
 LLVMValueRef llfi_index_dim(llfi_site *, llfi_dim);
-LLVMValueRef llfi_index_offset(llfi_site *, uint32_t demand, const llfi_tile *, uint32_t lane);
+/* `vector`: of a whole vector of the tile, which limits keep inside as one. */
+LLVMValueRef llfi_index_offset(llfi_site *, uint32_t demand, const llfi_tile *, uint32_t lane, bool vector);
+/* An expression of the demands' at lane `lane`. */
+LLVMValueRef llfi_index_form(llfi_site *, llfi_ix form, const llfi_tile *, uint32_t lane);
+/* Is an expression of one sign over all lanes of the tile? */
+bool llfi_access_same_sign(const llfi_site *, llfi_ix form, const llfi_tile *);
+/* emit_index.c: an op that chooses, of its operands' values; iota. `tile` NULL: scope 0. */
+llf_status llfi_lower_index(llfi_site *, const llfi_tile *, uint32_t demand, const LLVMValueRef *arg,
+                            LLVMValueRef *out);
+llf_status llfi_lower_iota(llfi_site *, const llfi_tile *, uint32_t demand, LLVMValueRef *out);
 llf_status llfi_index_begin(llfi_site *);
 void llfi_index_forget(llfi_site *); /* values of a block that is left behind */
 /* Forgets scope 1 values, to lower the same demands again for another tile (the tail). */

@@ -187,10 +187,13 @@ llfi_ix llfi_sum_intern(llfi_maps *m, llfi_sum *s)
         return LLFI_IX_NONE;
     llfi_ix_form f = {.constant = s->c, .first = (uint32_t)m->term.count, .terms = s->terms};
     f.hash = hash_signed(m, s->terms, s->c);
+    f.alive = LLFI_DIM_NONE;
     for (uint32_t i = 0; i < s->terms; i++) {
         const llfi_atom *a = &m->atom.at[s->t[i].atom];
         f.hash = hash_signed(m, llfi_hash_u64(f.hash, a->hash), s->t[i].coef);
         f.axes |= a->axes;
+        f.waits = f.waits || a->waits;
+        f.alive = llfi_alive_both(m, f.alive, a->alive);
     }
     llfi_ix ix = find_form(m, s, f.hash);
     if (ix != LLFI_IX_NONE)
@@ -215,10 +218,16 @@ uint32_t llfi_atom_add(llfi_maps *m, llfi_atom_kind kind, uint32_t arg, llfi_dim
     if (m->status != LLF_OK)
         return UINT32_MAX;
     llfi_atom a = {.kind = kind, .arg = arg, .by = by, .extent = extent, .twin = UINT32_MAX};
-    a.hash = llfi_hash_u64(kind, kind == LLFI_ATOM_AXIS ? arg : m->form.at[arg].hash);
+    bool form = kind != LLFI_ATOM_AXIS && kind != LLFI_ATOM_VALUE;
+    int64_t count;
+    a.hash = llfi_hash_u64(kind, form ? m->form.at[arg].hash : arg);
     if (kind != LLFI_ATOM_AXIS)
         a.hash = llfi_hash_u64(a.hash, llfi_dim_hash(m->dims, by));
-    a.axes = kind == LLFI_ATOM_AXIS ? 1u << arg : m->form.at[arg].axes;
+    a.axes = form ? m->form.at[arg].axes : kind == LLFI_ATOM_AXIS ? 1u << arg : 0;
+    a.alive = form ? m->form.at[arg].alive : LLFI_DIM_NONE;
+    a.waits = kind == LLFI_ATOM_VALUE || (form && m->form.at[arg].waits);
+    if (kind == LLFI_ATOM_CLAMP && !(llfi_dim_is_const(m->dims, by, &count) && count > 0))
+        a.alive = llfi_alive_both(m, a.alive, by);
     size_t cursor = 0;
     for (uint32_t i; (i = llfi_map_next(&m->atom_index, a.hash, &cursor)) != UINT32_MAX;) {
         llfi_atom *o = &m->atom.at[i];

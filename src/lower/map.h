@@ -1,8 +1,9 @@
 /* map.h: index maps: how a view's axes become its operand's axes, as integer expressions over the axes of an
  * iteration space ("site"). An expression is affine over atoms: constant + sum of coefficient * atom, where
- * an atom is a site axis, floordiv(expression, extent) or mod(expression, extent). Interned per table and
- * normalised: equal ids are equal; quotients and remainders that ranges decide are gone. Must not know of
- * LLVM, kernels or memory. */
+ * an atom is a site axis, floordiv(expression, extent), mod(expression, extent), an expression limited to 0
+ * .. extent-1 (clamp), or the value of an integer demand, wrapped from below and limited in the same way.
+ * Interned per table and normalised: equal ids are equal; quotients and remainders that ranges decide are
+ * gone. Must not know of LLVM, kernels or memory. */
 #ifndef LLFI_MAPS_H
 #define LLFI_MAPS_H
 
@@ -25,17 +26,29 @@ typedef struct {
     llfi_signed constant;
     uint32_t first, terms; /* in llfi_maps.term, by atom */
     uint32_t axes;         /* bit k: site axis k occurs, also inside atoms */
-    uint64_t hash;         /* of the structure */
+    llfi_dim alive; /* LLFI_DIM_NONE, or: while it is 0 some limit inside has no elements, and the value says
+                       nothing */
+    bool waits;     /* a VALUE stands inside */
+    uint64_t hash;  /* of the structure */
 } llfi_ix_form;
 
-typedef enum { LLFI_ATOM_AXIS, LLFI_ATOM_DIV, LLFI_ATOM_MOD } llfi_atom_kind;
+typedef enum {
+    LLFI_ATOM_AXIS,
+    LLFI_ATOM_DIV,
+    LLFI_ATOM_MOD,
+    LLFI_ATOM_CLAMP, /* max(min(arg, by - 1), 0): also 0 where `by` is 0 */
+    LLFI_ATOM_VALUE  /* the same of a value v, of v + by where v is negative */
+} llfi_atom_kind;
 typedef struct {
     llfi_atom_kind kind;
-    uint32_t arg;    /* AXIS: the axis; else llfi_ix, never negative */
-    llfi_dim by;     /* DIV, MOD */
+    uint32_t arg;    /* AXIS: the axis; VALUE: the demand (while they are made: the local); else llfi_ix,
+                        never negative but for CLAMP */
+    llfi_dim by;     /* all but AXIS */
     llfi_dim extent; /* its values are below it; LLFI_DIM_NONE: unknown */
     uint32_t twin;   /* MOD: the atom floordiv(arg, by), if there is one */
     uint32_t axes;
+    llfi_dim alive;
+    bool waits;
     uint64_t hash;
 } llfi_atom;
 
@@ -88,7 +101,17 @@ llfi_ix llfi_ix_scale(llfi_maps *, llfi_ix, llfi_dim);
 /* Of an expression that is never negative, by an extent that is never 0 where it matters. */
 llfi_ix llfi_ix_div(llfi_maps *, llfi_ix, llfi_dim);
 llfi_ix llfi_ix_mod(llfi_maps *, llfi_ix, llfi_dim);
-/* Value at a point, for tests; false: unknown symbol, overflow or division by 0. */
+/* Is the expression provably one of 0 .. extent-1? */
+bool llfi_ix_within(llfi_maps *, llfi_ix, llfi_dim extent);
+/* map_index.c: limited to 0 .. extent-1; the value of `value` (a demand in the making, wanted under `map`).
+ */
+llfi_ix llfi_ix_clamp(llfi_maps *, llfi_ix, llfi_dim extent);
+llfi_ix llfi_ix_value(llfi_maps *, uint32_t value, uint32_t map, llfi_dim extent);
+/* llfi_ix_form.alive and .waits of all axes of a map, and of two such. */
+llfi_dim llfi_map_alive(llfi_maps *, uint32_t map);
+bool llfi_map_waits(const llfi_maps *, uint32_t map);
+llfi_dim llfi_alive_both(llfi_maps *, llfi_dim, llfi_dim);
+/* Value at a point, for tests; false: unknown symbol, overflow, division by 0 or a VALUE. */
 bool llfi_ix_eval(const llfi_maps *, llfi_ix, const int64_t *axis, const int64_t *symbol, int64_t *value);
 void llfi_ix_print(const llfi_maps *, llfi_ix, llfi_str *); /* "i0*N+i1//4" */
 
@@ -112,6 +135,14 @@ bool llfi_ix_reshape(llfi_maps *, llfi_ix *ix, uint32_t out_rank, const llfi_dim
 llfi_ix llfi_ix_linear(llfi_maps *, const llfi_ix *ix, uint32_t rank, const llfi_dim *extent);
 /* The same of a tensor with strides. */
 llfi_ix llfi_ix_strided(llfi_maps *, const llfi_ix *ix, uint32_t rank, const llfi_stride *stride);
+/* map_index.c: the axes of an INDEX node become those of its operand. `value`, `map`: of the indices of take.
+ */
+bool llfi_ix_operand(llfi_maps *, const llf_graph *, llf_id, uint32_t operand, uint32_t value, uint32_t map,
+                     llfi_ix *ix);
+/* How many conditions choose among the operands, and the k-th: it holds where the expression is negative.
+ * Concat: an operand's axis ends here; pad: x's axis begins, ends; LLFI_IX_NONE: nothing is to be asked. */
+uint32_t llfi_ix_conditions(const llf_graph *, llf_id);
+bool llfi_ix_condition(llfi_maps *, const llf_graph *, llf_id, const llfi_ix *ix, uint32_t k, llfi_ix *out);
 /* view.c: the same for a VIEW node of the graph. */
 bool llfi_ix_view(llfi_maps *, const llf_graph *, llf_id view, llfi_ix *ix);
 

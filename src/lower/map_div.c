@@ -58,6 +58,13 @@ static bool below(llfi_maps *m, const llfi_sum *s, llfi_dim limit)
     return not_negative(m, llfi_signed_add(m, room, (llfi_signed){m->zero, m->one}));
 }
 
+bool llfi_ix_within(llfi_maps *m, llfi_ix ix, llfi_dim extent)
+{
+    llfi_sum s;
+    llfi_sum_of(m, ix, &s);
+    return never_negative(m, &s) && below(m, &s, extent);
+}
+
 /* c = q * by + r */
 static void split_one(llfi_maps *m, llfi_signed c, llfi_dim by, llfi_signed *q, llfi_signed *r)
 {

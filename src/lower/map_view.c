@@ -139,8 +139,14 @@ bool llfi_ix_eval(const llfi_maps *m, llfi_ix ix, const int64_t *axis, const int
             atom[i] = axis[a->arg];
             continue;
         }
-        ok = eval_form(m, a->arg, atom, symbol, &x) && llfi_dim_eval(m->dims, a->by, symbol, &by) && by > 0 &&
-             x >= 0;
+        ok = a->kind != LLFI_ATOM_VALUE && eval_form(m, a->arg, atom, symbol, &x) &&
+             llfi_dim_eval(m->dims, a->by, symbol, &by);
+        if (ok && a->kind == LLFI_ATOM_CLAMP) {
+            x = x < by - 1 ? x : by - 1;
+            atom[i] = x < 0 ? 0 : x;
+            continue;
+        }
+        ok = ok && by > 0 && x >= 0;
         if (ok)
             atom[i] = a->kind == LLFI_ATOM_DIV ? x / by : x % by;
     }
@@ -155,7 +161,9 @@ static void print_atom(const llfi_maps *m, uint32_t atom, llfi_str *s)
     if (a->kind == LLFI_ATOM_AXIS)
         llfi_str_printf(s, "i%u", a->arg);
     else { /* not the expression inside, which may be long: its number */
-        llfi_str_printf(s, "(e%u %s ", a->arg, a->kind == LLFI_ATOM_DIV ? "/" : "mod");
+        static const char *const text[] = {"", "e%u / ", "e%u mod ", "e%u within ", "value %u within "};
+        llfi_str_puts(s, "(");
+        llfi_str_printf(s, text[a->kind], a->arg);
         llfi_dim_print(m->dims, a->by, s);
         llfi_str_puts(s, ")");
     }

@@ -104,6 +104,12 @@ static llf_status use_table(const llf_graph *g, uint32_t dims, const llfi_target
     return LLF_OK;
 }
 
+static uint32_t cost_of(const llf_graph *g, llf_id id, llf_dtype dtype)
+{
+    const llfi_node *n = llfi_node_at(g, id);
+    return llfi_op_cost((llf_op)n->op, dtype) * (llfi_ops[n->op].arity == LLFI_VARIADIC ? n->arity : 1);
+}
+
 llf_status llfi_pointwise_plan(llf_graph *g, const llfi_kernel *k, const llfi_target *target, uint32_t values,
                                llfi_arena *arena, llfi_schedule *s, llfi_pointwise_sums *sums)
 {
@@ -125,7 +131,7 @@ llf_status llfi_pointwise_plan(llf_graph *g, const llfi_kernel *k, const llfi_ta
     for (uint32_t i = list.uniform; i < list.count; i++) {
         llf_dtype dtype = llfi_dtype_of(g, list.at[i].node);
         if (!list.at[i].leaf)
-            sums->cost += llfi_op_cost((llf_op)llfi_node_at(g, list.at[i].node)->op, dtype);
+            sums->cost += cost_of(g, list.at[i].node, dtype);
         sums->values8 += llfi_dtypes[dtype].bytes == 8;
         sums->values4 += llfi_dtypes[dtype].bytes < 8 && dtype != LLF_BOOL;
     }

@@ -40,9 +40,11 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     s->width = s->table ? 1 : choose_width(&sums);
     int64_t inner;
     while (s->inner && llfi_dim_is_const(g->dims, s->dim[s->inner], &inner) && inner % s->width)
-        s->width /= 2; /* vectors stay within a row */
-    s->slice = choose_slice(&sums, s->width);
-    s->one_body = s->width > 1 && s->slice <= ONE_BODY_LANES && s->slice * sums.cost > ONE_BODY_COST;
+        s->width /= 2;                /* vectors stay within a row */
+    bool placed = s->demands->placed; /* a loop over slices knows no points */
+    s->slice = placed ? s->width : choose_slice(&sums, s->width);
+    s->one_body =
+        s->width > 1 && !placed && s->slice <= ONE_BODY_LANES && s->slice * sums.cost > ONE_BODY_COST;
     uint32_t align = s->width * sums.most;
     s->vector_align = s->width == 1 ? 1 : align < 16 ? align : 16;
     s->threads = THREADS;

@@ -96,6 +96,10 @@ static llf_status load_vectors(tile_emit *t)
         for (uint32_t k = 0; k < t->slices; k++)
             t->in[c].part[k] = cut(t, v, k * t->slice);
     }
+    if (t->s->demands.placed && !t->placed) {
+        llfi_pointwise_axes(t->s, t->first, t->axis);
+        t->placed = true;
+    }
     return LLF_OK;
 }
 
@@ -156,7 +160,9 @@ static llf_status compute(tile_emit *t, const LLVMValueRef *in, LLVMValueRef *ou
         llf_dtype dtype = llfi_dtype_of(s->g, s->demands.at[t->in[c].demand].node);
         llfi_bind(s, t->in[c].demand, llfi_emit_unpack(&s->emit, dtype, in[c]));
     }
-    llfi_tile tile = {.width = t->slice};
+    llfi_tile tile = {.width = t->slice}; /* nothing is loaded here, unless it waits for its point */
+    if (s->demands.placed)
+        tile = (llfi_tile){.width = t->slice, .first = t->first, .axis = t->axis, .aligned = true};
     LLF_TRY(llfi_lower(s, &tile, s->demands.uniform, s->demands.count));
     for (uint32_t c = 0; c < t->outs; c++) {
         llf_dtype dtype = llfi_dtype_of(s->g, s->demands.at[t->out[c].demand].node);
@@ -266,15 +272,15 @@ static void store(const tile_emit *t)
     LLVMBuildRetVoid(b);
 }
 
-/* Leaves of scope 1 that are buffers, and distinct stores of scope 1. */
+/* Leaves of scope 1 that are buffers and wait for nothing, and distinct stores of scope 1. */
 static llf_status columns(tile_emit *t)
 {
     const llfi_demands *list = &t->s->demands;
     t->in = llfi_arena_alloc(t->s->arena, (list->count + t->s->kernel->stores + 1) * sizeof *t->in);
     if (!t->in)
         return llfi_nomem(t->s->emit.diag);
-    for (uint32_t i = list->uniform; i < list->count; i++)
-        if (list->at[i].leaf)
+    for (uint32_t i = list->uniform; i < list->count && list->at[i].leaf; i++)
+        if (llfi_node_is_buffered(llfi_node_at(t->s->g, list->at[i].node)) && !list->at[i].late)
             t->in[t->ins++].demand = i;
     t->out = t->in + t->ins;
     for (uint32_t i = 0; i < t->s->kernel->stores; i++)
@@ -288,6 +294,8 @@ llf_status llfi_pointwise_tile(llfi_site *s, LLVMValueRef whole, LLVMValueRef fi
     tile_emit t = {
         .s = s, .whole = whole, .first = first, .width = s->schedule->width, .slice = s->schedule->slice};
     t.slices = t.width / t.slice;
+    if (s->demands.placed && (t.slices != 1 || whole))
+        return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "values that depend on their point, in slices");
     if (t.slices > SLICES || t.width % t.slice)
         return llfi_fail(s->emit.diag, LLF_E_INTERNAL, "%u lanes in slices of %u", t.width, t.slice);
     if (whole) { /* two roads look at them */

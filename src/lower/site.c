@@ -7,6 +7,8 @@ static llfi_emit_fn *const emitters[LLF_OPS] = {
 #include "llfuse/ops.def"
 };
 
+#define NONE_BYTES 512u /* of the widest vector */
+
 static LLVMValueRef argument(const llfi_site *s, llfi_arg_kind kind, llf_id node)
 {
     for (uint32_t i = 0; i < s->schedule->args; i++)
@@ -35,15 +37,34 @@ void llfi_site_forget(llfi_site *s)
 
 /* Address of the tile's element `lane` under the demand's map. */
 static LLVMValueRef address(llfi_site *s, uint32_t demand, LLVMValueRef base, const llfi_tile *tile,
-                            uint32_t lane)
+                            uint32_t lane, bool vector)
 {
     llfi_emit *e = &s->emit;
     const llfi_demand *d = &s->demands.at[demand];
     if (d->offset == LLFI_OFFSET_LINEAR && (d->scope == 0 || !tile))
         return base;
     LLVMTypeRef element = llfi_emit_mem_type(e, llfi_dtype_of(s->g, d->node), 1);
-    LLVMValueRef at = llfi_index_offset(s, demand, tile, lane);
+    LLVMValueRef at = llfi_index_offset(s, demand, tile, lane, vector);
     return at ? LLVMBuildGEP2(e->b, element, base, &at, 1, "") : NULL;
+}
+
+/* An address that may be read: where there is no element, that of zeros. */
+static LLVMValueRef existing(llfi_site *s, uint32_t demand, LLVMValueRef at)
+{
+    llfi_emit *e = &s->emit;
+    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(at));
+    LLVMValueRef none = LLVMGetNamedGlobal(e->module, "llf_none");
+    if (!none) {
+        LLVMTypeRef type = LLVMArrayType2(e->i64, NONE_BYTES / 8);
+        none = LLVMAddGlobalInAddressSpace(e->module, type, "llf_none", space);
+        LLVMSetInitializer(none, LLVMConstNull(type));
+        LLVMSetLinkage(none, LLVMInternalLinkage);
+        LLVMSetGlobalConstant(none, 1);
+        LLVMSetAlignment(none, 16);
+    }
+    LLVMValueRef count = llfi_index_dim(s, s->demands.at[demand].alive);
+    LLVMValueRef any = LLVMBuildICmp(e->b, LLVMIntSGT, count, LLVMConstNull(LLVMTypeOf(count)), "");
+    return LLVMBuildSelect(e->b, any, at, none, "");
 }
 
 /* One access of `width` elements from lane `lane` on. */
@@ -53,7 +74,9 @@ static LLVMValueRef access(llfi_site *s, uint32_t demand, const llfi_tile *tile,
     llfi_emit *e = &s->emit;
     llf_id node = s->demands.at[demand].node;
     llf_dtype dtype = llfi_dtype_of(s->g, node);
-    LLVMValueRef at = address(s, demand, llfi_site_buffer(s, node), tile, lane);
+    LLVMValueRef at = address(s, demand, llfi_site_buffer(s, node), tile, lane, width > 1);
+    if (at && s->demands.at[demand].alive != LLFI_DIM_NONE)
+        at = existing(s, demand, at);
     if (!at)
         return NULL;
     LLVMValueRef v = LLVMBuildLoad2(e->b, llfi_emit_mem_type(e, dtype, width), at, "");
@@ -103,6 +126,11 @@ static llf_status load(llfi_site *s, uint32_t demand, const llfi_tile *tile, LLV
         s->fixed[demand] = true;
         return e->status;
     }
+    if (n->op == LLF_OP_IOTA) {
+        s->fixed[demand] =
+            d->offset == LLFI_OFFSET_LINEAR ? d->scope == 0 : s->demands.form[d->offset].terms == 0;
+        return llfi_lower_iota(s, tile, demand, out);
+    }
     bool scalar = llfi_node_is_scalar(n);
     LLVMValueRef value = argument(s, scalar ? LLFI_ARG_SCALAR : LLFI_ARG_BUFFER, d->node);
     if (!value)
@@ -148,14 +176,20 @@ static LLVMValueRef hide_constant(llfi_site *s, LLVMValueRef x)
     return LLVMBuildBitCast(e->b, x, type, "");
 }
 
-static llf_status compute(llfi_site *s, const llfi_demand *d, LLVMValueRef *out)
+static llf_status compute(llfi_site *s, const llfi_tile *tile, uint32_t demand, LLVMValueRef *out)
 {
     llfi_emit *e = &s->emit;
+    const llfi_demand *d = &s->demands.at[demand];
     const llfi_node *n = llfi_node_at(s->g, d->node);
-    LLVMValueRef arg[LLFI_INLINE_ARGS] = {NULL};
+    LLVMValueRef few[LLFI_INLINE_ARGS] = {NULL}, *arg = few;
+    bool chooses = llfi_ops[n->op].cls == LLFI_CLASS_INDEX;
+    if (n->arity > LLFI_INLINE_ARGS)
+        arg = llfi_arena_alloc(s->arena, n->arity * sizeof *arg);
+    if (!arg)
+        return llfi_nomem(e->diag);
     bool hide = e->target->backend->lowering->hides_constants && !(llfi_ops[n->op].flags & LLF_F_EXACT);
     bool fixed = !hide;
-    if (!emitters[n->op])
+    if (!emitters[n->op] && !chooses)
         return llfi_fail(e->diag, LLF_E_INTERNAL, "%s reached lowering", llfi_ops[n->op].name);
     for (uint32_t a = 0; a < n->arity; a++) {
         arg[a] = operand(s, d, d->arg[a]);
@@ -165,8 +199,10 @@ static llf_status compute(llfi_site *s, const llfi_demand *d, LLVMValueRef *out)
         if (hide && s->fixed[d->arg[a]])
             arg[a] = hide_constant(s, arg[a]);
     }
+    s->fixed[demand] = fixed;
+    if (chooses)
+        return llfi_lower_index(s, tile, demand, arg, out);
     *out = emitters[n->op](e, d->node, arg);
-    s->fixed[d - s->demands.at] = fixed;
     if (e->status == LLF_OK && !*out)
         return llfi_fail(e->diag, LLF_E_INTERNAL, "the emitter of %s gave nothing", llfi_ops[n->op].name);
     return e->status;
@@ -178,7 +214,7 @@ llf_status llfi_lower(llfi_site *s, const llfi_tile *tile, uint32_t from, uint32
     for (uint32_t i = from; i < to; i++) {
         const llfi_demand *d = &s->demands.at[i];
         if (!s->val[i]) /* else bound by the skeleton, or made before */
-            LLF_TRY(d->leaf ? load(s, i, tile, &s->val[i]) : compute(s, d, &s->val[i]));
+            LLF_TRY(d->leaf ? load(s, i, tile, &s->val[i]) : compute(s, tile, i, &s->val[i]));
     }
     return LLF_OK;
 }
@@ -196,6 +232,7 @@ llf_status llfi_store(llfi_site *s, const llfi_tile *tile, uint32_t demand)
     if (!bits)
         return e->status != LLF_OK ? e->status
                                    : llfi_fail(e->diag, LLF_E_INTERNAL, "node %u cannot be packed", d->node);
-    LLVMSetAlignment(LLVMBuildStore(e->b, bits, address(s, demand, base, tile, 0)), llfi_dtypes[dtype].bytes);
+    LLVMSetAlignment(LLVMBuildStore(e->b, bits, address(s, demand, base, tile, 0, false)),
+                     llfi_dtypes[dtype].bytes);
     return e->status;
 }

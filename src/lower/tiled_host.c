@@ -23,7 +23,7 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     llfi_pointwise_sums sums;
     LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
     const llfi_demands *list = s->demands;
-    if (list->forms == 0 || list->space.axes < 2 || s->uniform_store)
+    if (list->forms == 0 || list->placed || list->space.axes < 2 || s->uniform_store)
         return LLF_E_UNSUPPORTED;
     uint32_t inner = list->space.axes - 1, axis = llfi_tiled_axis(g, list);
     if (axis == inner || is_short(g, list->space.extent[axis]) || is_short(g, list->space.extent[inner]))

@@ -182,7 +182,7 @@ static llf_status bring(const tiles *t, const road *r, const llfi_tiled_stage *g
     for (uint32_t i = 0; i < w.pieces; i++) {
         LLVMValueRef axis[LLFI_RANK];
         llfi_tile tile = point(t, &w, i, (uint32_t[]){1, width}, axis);
-        LLVMValueRef at = llfi_index_offset(s, g->demand, &tile, 0);
+        LLVMValueRef at = llfi_index_offset(s, g->demand, &tile, 0, false);
         if (!at)
             return s->emit.status;
         at = LLVMBuildGEP2(s->emit.b, memory_type(t, g->demand, 1), llfi_site_buffer(s, node), &at, 1, "");

@@ -32,7 +32,7 @@ bool llfi_tiled_match(const llf_graph *g, const llfi_kernel *k, const llfi_targe
     for (uint32_t i = 0; k->parts <= 1 && i < k->members; i++) {
         const llfi_node *n = llfi_node_at(g, k->member[i]);
         for (uint32_t a = 0; a < n->arity; a++)
-            if (is_permuted(g, n->arg[a]))
+            if (is_permuted(g, llfi_args(g, n)[a]))
                 return true;
     }
     snprintf(why->text, sizeof why->text, "no operand is permuted");
@@ -205,7 +205,7 @@ llf_status llfi_tiled_plan(llf_graph *g, const llfi_kernel *k, const llfi_target
     llfi_pointwise_sums sums;
     LLF_TRY(llfi_pointwise_plan(g, k, target, LLFI_TILED_VALUES, arena, s, &sums));
     const llfi_demands *list = s->demands;
-    if (list->forms == 0 || list->space.axes < 2 || s->uniform_store || s->table)
+    if (list->forms == 0 || list->placed || list->space.axes < 2 || s->uniform_store || s->table)
         return LLF_E_UNSUPPORTED;
     s->tile.axis = llfi_tiled_axis(g, list);
     llfi_tiled_wish wish = wish_of(g, k, list, &sums, s->tile.axis);

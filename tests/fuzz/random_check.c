@@ -260,7 +260,7 @@ static bool same(llf_dtype dtype, uint64_t a, uint64_t b)
 static bool operand(check *c, llf_id id, uint32_t i, int64_t at, uint64_t *bits)
 {
     const llf_graph *g = c->flat;
-    llf_id p = llfi_node_at(g, id)->arg[i];
+    llf_id p = llfi_args(g, llfi_node_at(g, id))[i];
     llfi_extents out, in;
     int64_t from = 0;
     bool ok = llfi_extents_of(g, id, c->binding.symbol, &out) == LLF_OK &&
@@ -271,20 +271,50 @@ static bool operand(check *c, llf_id id, uint32_t i, int64_t at, uint64_t *bits)
     return ok || fail(c, "node %%%u: element %" PRId64 " is made from none of operand %u", id, at, i + 1);
 }
 
+/* What the element of an op that chooses, or of an iota, must be. */
+static bool chosen(check *c, llf_id id, int64_t at, uint64_t *bits)
+{
+    const llf_graph *g = c->flat;
+    const llfi_node *n = llfi_node_at(g, id);
+    const llf_id *arg = llfi_args(g, n);
+    llfi_extents out;
+    uint32_t k = 0;
+    int64_t from, index;
+    llf_status status = llfi_extents_of(g, id, c->binding.symbol, &out);
+    if (status == LLF_OK && n->op == LLF_OP_IOTA) {
+        *bits = (uint64_t)llfi_index_count(g, id, &out, at);
+        *bits = llfi_eval(LLF_OP_CAST, LLF_I64, llfi_dtype_of(g, id), bits);
+        return true;
+    }
+    if (status == LLF_OK)
+        status = llfi_index_choose(g, id, c->binding.symbol, &out, at, NULL, &k, &from);
+    if (status == LLF_OK)
+        *bits = element(g, arg[k], c->value[arg[k]], from);
+    if (status == LLF_OK && n->op == LLF_OP_TAKE) {
+        index = llfi_dtype_of(g, arg[1]) == LLF_I32 ? (int32_t)(uint32_t)*bits : (int64_t)*bits;
+        status = llfi_index_choose(g, id, c->binding.symbol, &out, at, &index, &k, &from);
+        *bits = status == LLF_OK ? element(g, arg[k], c->value[arg[k]], from) : 0;
+    }
+    return status == LLF_OK || fail(c, "node %%%u: element %" PRId64 " is made from nothing", id, at);
+}
+
 static bool check_node(check *c, llf_id id)
 {
     const llf_graph *g = c->flat;
     const llfi_node *node = llfi_node_at(g, id);
     bool view = llfi_ops[node->op].cls == LLFI_CLASS_VIEW;
+    bool chooses = llfi_ops[node->op].cls == LLFI_CLASS_INDEX || node->op == LLF_OP_IOTA;
     llf_dtype from = llfi_eval_from(g, id), to = llfi_dtype_of(g, id);
     uint64_t bound = llfi_ulp_bound(node->op, to);
     int64_t shape[LLF_MAX_RANK], count = rg_elements(g, id, &c->binding, shape);
     for (int64_t at = 0; at < count; at++) {
         uint64_t arg[3] = {0};
-        for (uint32_t i = 0; i < node->arity; i++)
+        for (uint32_t i = 0; i < node->arity && !chooses; i++)
             if (!operand(c, id, i, at, &arg[i]))
                 return false;
-        uint64_t want = view ? arg[0] : llfi_eval(node->op, from, to, arg),
+        if (chooses && !chosen(c, id, at, &arg[0]))
+            return false;
+        uint64_t want = view || chooses ? arg[0] : llfi_eval(node->op, from, to, arg),
                  got = element(g, id, c->value[id], at);
         if (same(to, want, got) || (bound && llfi_ulp_distance(to, want, got) <= bound))
             continue;
@@ -292,7 +322,7 @@ static bool check_node(check *c, llf_id id)
              "node %%%u = %s: element %" PRId64 " of %" PRId64
              " is not what the interpreter makes of its operands",
              id, llfi_ops[node->op].name, at, count);
-        for (uint32_t i = 0; i < node->arity; i++)
+        for (uint32_t i = 0; i < node->arity && !chooses; i++)
             show(c, "operand", llfi_dtype_of(g, node->arg[i]), arg[i]);
         show(c, "expected", to, want);
         show(c, "got", to, got);
@@ -314,7 +344,7 @@ static bool check_values(check *c, const char *heuristic)
     if (ok)
         all->outputs.count = 0;
     for (llf_id id = 0; ok && id < nodes; id++)
-        if (llfi_node_at(all, id)->arity > 0)
+        if (llfi_node_at(all, id)->arity > 0 || llfi_node_at(all, id)->op == LLF_OP_IOTA)
             ok = llf_output(all, id) == LLF_OK;
     if (!ok)
         fail(c, "out of memory for the test's own graph");
@@ -328,7 +358,7 @@ static bool check_values(check *c, const char *heuristic)
             memcpy(kept, data_of(&out[i]), out[i].bytes);
     }
     for (llf_id id = 0; ok && id < nodes; id++)
-        if (llfi_node_at(c->flat, id)->arity > 0)
+        if (llfi_node_at(c->flat, id)->arity > 0 || llfi_node_at(c->flat, id)->op == LLF_OP_IOTA)
             ok = check_node(c, id);
     for (size_t i = 0; out && i < nodes; i++)
         buffer_free(c, &out[i]);

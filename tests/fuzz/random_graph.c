@@ -260,6 +260,7 @@ static llf_id operand(maker *m, llf_dtype dtype, uint32_t like)
 enum {
 #define EW(id, ...) RULED_##id = LLF_OP_##id,
 #define VIEW EW
+#define INDEX EW
 #include "llfuse/ops.def"
     RULED_NONE = LLF_OPS
 };
@@ -269,13 +270,18 @@ static const uint16_t ruled[] = {
 #undef RULE
 };
 
+/* Views, and what is made with them alone. */
+static bool moves(uint32_t op)
+{
+    return llfi_ops[op].cls == LLFI_CLASS_VIEW || llfi_ops[op].cls == LLFI_CLASS_INDEX || op == LLF_OP_IOTA;
+}
+
 static llf_op random_op(maker *m)
 {
     uint32_t op;
     do
         op = rg_chance(m->r, 30) ? ruled[rg_below(m->r, LLFI_COUNT(ruled))] : rg_below(m->r, LLF_OPS);
-    while (op == RULED_NONE || llfi_ops[op].cls == LLFI_CLASS_LEAF ||
-           (!m->views && llfi_ops[op].cls == LLFI_CLASS_VIEW));
+    while (op == RULED_NONE || op == LLF_OP_INPUT || op == LLF_OP_CONST || (!m->views && moves(op)));
     return (llf_op)op;
 }
 
@@ -302,21 +308,48 @@ static llf_id random_view(maker *m, llf_op op)
         x = last;
     if (x == last && llfi_ops[llfi_node_at(m->g, x)->op].cls == LLFI_CLASS_VIEW && rg_chance(m->r, 50))
         op = (llf_op)llfi_node_at(m->g, x)->op;
-    if (x == LLF_NONE || !rg_view_ask(m->r, m->g, m->binding->symbol, op, x, m->most, &ask) ||
-        llfi_view_attr(m->g, op, x, &ask, (llfi_place){0}, &attr) != LLF_OK) {
-        llfi_poison(m->g, LLF_E_INTERNAL);
-        return LLF_NONE;
-    }
+    if (x == last && llfi_node_at(m->g, x)->op == LLF_OP_EXPAND_DIMS && rg_chance(m->r, 50)) /* and back */
+        op = LLF_OP_SQUEEZE;
+    if (x == LLF_NONE)
+        return x;
+    llf_status status =
+        rg_view_ask(m->r, m->g, m->binding->symbol, op, x, m->most, &ask) ? LLF_OK : LLF_E_INTERNAL;
+    if (status == LLF_OK)
+        status = llfi_view_attr(m->g, op, x, &ask, (llfi_place){0}, &attr);
+    if (status == LLF_E_LIMIT) /* an extent such as 5-N, cut by 5: what is left has no dim */
+        return llfi_build(m->g, LLF_OP_COPY, &x, 0, UINT32_MAX, (llfi_place){0});
+    if (status != LLF_OK)
+        return llfi_poison(m->g, LLF_E_INTERNAL);
     return llfi_build(m->g, op, &x, attr, UINT32_MAX, (llfi_place){0});
+}
+
+static llf_id random_index(maker *m, llf_op op)
+{
+    llf_id x = operand(m, random_dtype(m), LLF_NONE), other = LLF_NONE;
+    if (x == LLF_NONE)
+        return x;
+    if (op == LLF_OP_TAKE)
+        other = operand(m, rg_chance(m->r, 50) ? LLF_I32 : LLF_I64, LLF_NONE);
+    if (op == LLF_OP_PAD) {
+        other = rg_below(m->r, (uint32_t)m->g->nodes.count);
+        if (llfi_type_of(m->g, other).rank || llfi_dtype_of(m->g, other) != llfi_dtype_of(m->g, x))
+            other = literal(m, llfi_dtype_of(m->g, x));
+    }
+    llf_id made = rg_index(m->r, m->g, m->binding->symbol, op, x, other, m->most);
+    if (made != LLF_NONE || m->g->poisoned != LLF_OK)
+        return made;
+    return llfi_build(m->g, LLF_OP_COPY, &x, 0, UINT32_MAX, (llfi_place){0});
 }
 
 static llf_id random_node(maker *m)
 {
     llf_op op = random_op(m);
-    while (m->views && rg_chance(m->r, m->views) && llfi_ops[op].cls != LLFI_CLASS_VIEW)
+    while (m->views && rg_chance(m->r, m->views) && !moves(op))
         op = (llf_op)rg_below(m->r, LLF_OPS);
-    if (llfi_ops[op].cls == LLFI_CLASS_LEAF)
+    if (op == LLF_OP_INPUT || op == LLF_OP_CONST)
         op = LLF_OP_COPY;
+    if (moves(op) && llfi_ops[op].cls != LLFI_CLASS_VIEW)
+        return random_index(m, op);
     if (llfi_ops[op].cls == LLFI_CLASS_VIEW)
         return random_view(m, m->planes && rg_chance(m->r, 60) ? LLF_OP_PERMUTE : op);
     m->space.rank = 0;

@@ -165,7 +165,7 @@ static void test_out_of_memory(void **state)
         left = INT64_MAX;
         llfi_arena_destroy(&arena);
         assert_true(whole == LLF_OK || whole == LLF_E_NOMEM);
-        assert_int_equal(one, allowed < 2 ? LLF_E_NOMEM : LLF_OK);
+        assert_int_equal(one, allowed < 4 ? LLF_E_NOMEM : LLF_OK);
         failures += whole != LLF_OK;
         if (allowed == 39)
             assert_int_equal(whole, LLF_OK);

@@ -65,7 +65,7 @@ static void every_op_has_a_builder(void **state)
 #define EW(id, name, arity, sig, set, flags, attr, meaning) CALL_##attr(id, name, arity, sig)
 #define COMPOSITE EW
 #include "llfuse/ops.def"
-    assert_int_equal(built + 11, LLF_OPS); /* all but input, const, cast, gelu and views */
+    assert_int_equal(built + 15, LLF_OPS); /* all but input, const, cast, gelu, views, index ops, iota */
     llf_graph_destroy(g);
 }
 

@@ -201,15 +201,31 @@ static void every_op_round_trips(void **state)
     llf_context *cx = *state;
     for (uint32_t op = 0; op < LLF_OPS; op++) {
         const llfi_op_info *o = &llfi_ops[op];
-        for (uint32_t d = 0; d < LLF_DTYPES && o->cls != LLFI_CLASS_LEAF; d++) {
+        for (uint32_t d = 0; d < LLF_DTYPES && op != LLF_OP_INPUT && op != LLF_OP_CONST; d++) {
             if (!llfi_set_has(o->set, (llf_dtype)d))
                 continue;
             llfi_str s;
             llfi_str_init(&s, &cx->mem);
-            llfi_str_printf(&s, "graph @g(%%x: %s[N], %%c: bool[N]) {\n  %%0 = %s",
+            llfi_str_printf(&s, "graph @g(%%x: %s[N], %%c: bool[N], %%i: i64[N]) {\n  %%0 = %s",
                             llf_dtype_name((llf_dtype)d), o->name);
-            for (uint32_t i = 0; i < o->arity; i++)
-                llfi_str_printf(&s, "%s%s", i ? ", " : " ", o->sig[i] == 'b' ? "%c" : "%x");
+            uint32_t arity = o->arity == LLFI_VARIADIC ? 5 : o->arity;
+            for (uint32_t i = 0; i < arity; i++) {
+                char letter = llfi_op_letter(o, i);
+                bool literal = op == LLF_OP_PAD && i; /* of rank 0 */
+                llfi_str_printf(&s, "%s%s", i ? ", " : " ",
+                                literal         ? d == LLF_BOOL   ? "true"
+                                                  : d <= LLF_BF16 ? "1.0"
+                                                                  : "1"
+                                : letter == 'b' ? "%c"
+                                : letter == 'i' ? "%i"
+                                                : "%x");
+            }
+            if (o->attr == LLFI_ATTR_AXIS)
+                llfi_str_puts(&s, ", axis=0");
+            if (o->attr == LLFI_ATTR_BY)
+                llfi_str_puts(&s, ", by=[1:N]");
+            if (o->attr == LLFI_ATTR_IOTA)
+                llfi_str_printf(&s, " dtype=%s, shape=[2, N], axis=1", llf_dtype_name((llf_dtype)d));
             if (o->attr == LLFI_ATTR_SHAPE)
                 llfi_str_puts(&s, op == LLF_OP_RESHAPE ? ", shape=[1, N]" : ", shape=[2, N]");
             if (o->attr == LLFI_ATTR_AXES)
