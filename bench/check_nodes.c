@@ -203,7 +203,7 @@ static llf_status run_op(checker *c, llf_id id)
     const llfi_node *n = llfi_node_at(c->flat, id);
     wanted *w = &c->node[id];
     int64_t points = (int64_t)w->at.count;
-    op_program *p;
+    op_program *p = NULL;
     void *binding[OPERANDS + 1];
     LLF_TRY(program_of(c, id, &p));
     for (uint32_t k = 0; k < n->arity; k++) {
