@@ -9,8 +9,12 @@
  * the composition of nodes that each keep their bound, read at the right places, which is the numerics
  * contract.
  *
- * max_err is the distance of the outputs from the interpreter run end to end over the same elements: a number
- * to read, not a verdict. It must use nothing of src/lower, where the indices that it checks were made. */
+ * Where a gather reads is known only once its indices are: then all of it is done again, one round for each
+ * gather behind a gather, with the indices that the target gave in the round before.
+ *
+ * max_err is the distance of the outputs from the interpreter run end to end over the same elements (and
+ * indices): a number to read, not a verdict. It must use nothing of src/lower, where the indices that it
+ * checks were made. */
 #include "bench/bench.h"
 
 #include "interp/index.h"
@@ -22,15 +26,21 @@
 
 #define MAX_NODES 4096u
 #define MAX_WANTED ((size_t)1 << 23) /* elements of all nodes; with more, fewer points are taken */
-#define OPERANDS 3u                  /* most of an elementwise op */
+#define MAX_ROUNDS 16u
+#define WHOLE ((size_t)16 << 20) /* bytes of an output that is fetched whole */
+#define OPERANDS 3u              /* most of an elementwise op */
 
 static const llf_allocator *const mem = &llfi_malloc_allocator;
 
 /* The elements of a node that are needed, in order, and what they are. */
 typedef struct {
     LLFI_VEC(int64_t) at;
-    uint64_t *got;   /* on the target */
-    uint64_t *ideal; /* by the interpreter from the inputs on */
+    uint64_t *got;     /* on the target */
+    uint64_t *ideal;   /* by the interpreter from the inputs on */
+    bool unknown;      /* not all of it can be had yet */
+    int64_t *known_at; /* indices of a gather: what was found in the round before */
+    uint64_t *known;
+    size_t knowns;
     llfi_extents extents;
 } wanted;
 
@@ -51,6 +61,7 @@ typedef struct {
     const bench_tensor *input; /* by input; scalars: one element */
     wanted *node;              /* by flat id */
     size_t total;
+    bool waits; /* for indices */
     LLFI_VEC(op_program) programs;
     void *buffer[OPERANDS + 1]; /* on the device: operands, result */
     size_t buffer_bytes;
@@ -102,50 +113,94 @@ static void sort_wanted(wanted *w)
     w->at.count = n;
 }
 
-static size_t find(const wanted *w, int64_t at)
+/* Place of `at` in a rising list; count: it is not there. */
+static size_t find(const int64_t *list, size_t count, int64_t at)
 {
-    size_t lo = 0, hi = w->at.count;
+    size_t lo = 0, hi = count;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (w->at.at[mid] < at)
+        if (list[mid] < at)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo;
+    return lo < count && list[lo] == at ? lo : count;
 }
 
-/* Element of operand k that element `at` of a node is made from. */
-static llf_status source_of(const checker *c, llf_id id, uint32_t k, int64_t at, int64_t *from)
+/* How many elements make one of a node. */
+static uint32_t sources(const llfi_node *n)
 {
-    llf_id p = llfi_args(c->flat, llfi_node_at(c->flat, id))[k];
-    return llfi_index_operand(c->flat, id, k, c->symbol, &c->node[id].extents, &c->node[p].extents, at, from);
+    if (llfi_ops[n->op].cls != LLFI_CLASS_INDEX)
+        return n->arity;
+    return n->op == LLF_OP_TAKE ? 2 : 1;
+}
+
+static int64_t index_value(const checker *c, llf_id indices, uint64_t bits)
+{
+    return llfi_bits_to_i64(llfi_dtype_of(c->flat, indices), bits);
+}
+
+/* Source k of element `at` of a node: element *from of *p. The second of a gather, what it reads, needs the
+ * index, whose bits are those of this round (`now`) or of the round before; LLF_NONE: it has none yet. */
+static llf_status source_of(const checker *c, llf_id id, uint32_t k, int64_t at, bool now, llf_id *p,
+                            int64_t *from)
+{
+    const llfi_node *n = llfi_node_at(c->flat, id);
+    const llf_id *arg = llfi_args(c->flat, n);
+    const llfi_extents *out = &c->node[id].extents;
+    uint32_t which;
+    if (llfi_ops[n->op].cls != LLFI_CLASS_INDEX) {
+        *p = arg[k];
+        return llfi_index_operand(c->flat, id, k, c->symbol, out, &c->node[*p].extents, at, from);
+    }
+    LLF_TRY(llfi_index_choose(c->flat, id, c->symbol, out, at, NULL, &which, from));
+    *p = arg[which];
+    if (!k)
+        return LLF_OK;
+    const wanted *w = &c->node[*p];
+    size_t count = now ? w->at.count : w->knowns, i = find(now ? w->at.at : w->known_at, count, *from);
+    if (i == count || (now && w->unknown)) {
+        *p = LLF_NONE;
+        return LLF_OK;
+    }
+    int64_t index = index_value(c, *p, now ? w->got[i] : w->known[i]);
+    LLF_TRY(llfi_index_choose(c->flat, id, c->symbol, out, at, &index, &which, from));
+    *p = arg[which];
+    return LLF_OK;
 }
 
 /* Users stand after operands, so one walk down the ids finds everything that is needed. */
+static llf_status pull_back_node(checker *c, llf_id id)
+{
+    const llfi_node *n = llfi_node_at(c->flat, id);
+    for (size_t i = 0; i < c->node[id].at.count; i++)
+        for (uint32_t k = 0; k < sources(n); k++) {
+            llf_id p;
+            int64_t from;
+            LLF_TRY(source_of(c, id, k, c->node[id].at.at[i], false, &p, &from));
+            c->waits |= p == LLF_NONE;
+            if (p != LLF_NONE)
+                LLF_TRY(want(c, p, from));
+        }
+    return LLF_OK;
+}
+
 static llf_status pull_back(checker *c, int64_t points)
 {
     for (llf_id id = 0; id < c->flat->nodes.count; id++)
         c->node[id].at.count = 0;
     c->total = 0;
+    c->waits = false;
     for (uint32_t o = 0; o < c->flat->outputs.count; o++) {
         llf_id id = c->flat->outputs.at[o];
         int64_t count = points_of(c, id, points);
         for (int64_t p = 0; p < count; p++)
             LLF_TRY(want(c, id, place_of(c->node[id].extents.elements, count, p)));
     }
-    for (llf_id id = (llf_id)c->flat->nodes.count; id-- > 0;) {
-        const llfi_node *n = llfi_node_at(c->flat, id);
+    for (llf_id id = (llf_id)c->flat->nodes.count; id-- > 0 && c->total <= MAX_WANTED;) {
         sort_wanted(&c->node[id]);
         c->total += c->node[id].at.count;
-        if (c->total > MAX_WANTED)
-            return LLF_OK;
-        for (size_t i = 0; i < c->node[id].at.count; i++)
-            for (uint32_t k = 0; k < n->arity; k++) {
-                int64_t from;
-                LLF_TRY(source_of(c, id, k, c->node[id].at.at[i], &from));
-                LLF_TRY(want(c, llfi_args(c->flat, n)[k], from));
-            }
+        LLF_TRY(pull_back_node(c, id));
     }
     return LLF_OK;
 }
@@ -187,13 +242,19 @@ static llf_status program_of(checker *c, llf_id id, op_program **out)
     return bench_session_open(c->r, (*out)->g, "primitive", &(*out)->s);
 }
 
-/* Operand k of all elements of a node: the bits of the target, or of the interpreter. */
-static llf_status operand(const checker *c, llf_id id, uint32_t k, bool ideal, size_t i, uint64_t *bits)
+/* Source k of the i-th element of a node: its bits on the target and by the interpreter. False: not to be had
+ * yet. */
+static llf_status operand(const checker *c, llf_id id, uint32_t k, size_t i, uint64_t *got, uint64_t *ideal,
+                          bool *there)
 {
-    const wanted *from = &c->node[llfi_args(c->flat, llfi_node_at(c->flat, id))[k]];
-    int64_t at;
-    LLF_TRY(source_of(c, id, k, c->node[id].at.at[i], &at));
-    *bits = (ideal ? from->ideal : from->got)[find(from, at)];
+    llf_id p;
+    int64_t from;
+    LLF_TRY(source_of(c, id, k, c->node[id].at.at[i], true, &p, &from));
+    const wanted *w = &c->node[p == LLF_NONE ? id : p];
+    size_t at = p == LLF_NONE ? 0 : find(w->at.at, w->at.count, from);
+    *there = p != LLF_NONE && !w->unknown && at < w->at.count;
+    *got = *there ? w->got[at] : 0;
+    *ideal = *there ? w->ideal[at] : 0;
     return LLF_OK;
 }
 
@@ -209,8 +270,9 @@ static llf_status run_op(checker *c, llf_id id)
     for (uint32_t k = 0; k < n->arity; k++) {
         size_t size = llfi_dtypes[p->dtype[k]].bytes;
         for (size_t i = 0; i < w->at.count; i++) {
-            uint64_t bits;
-            LLF_TRY(operand(c, id, k, false, i, &bits));
+            uint64_t bits, ideal;
+            bool there;
+            LLF_TRY(operand(c, id, k, i, &bits, &ideal, &there));
             llfi_bits_store(p->dtype[k], c->stage + i * size, bits);
         }
         LLF_TRY(d->ops->upload(d, c->buffer[k], c->stage, w->at.count * size));
@@ -255,10 +317,9 @@ static llf_status evaluate(checker *c, llf_id id)
     LLF_TRY(run_op(c, id));
     for (size_t i = 0; i < w->at.count; i++) {
         uint64_t arg[OPERANDS] = {0}, ideal[OPERANDS] = {0};
-        for (uint32_t k = 0; k < n->arity; k++) {
-            LLF_TRY(operand(c, id, k, false, i, &arg[k]));
-            LLF_TRY(operand(c, id, k, true, i, &ideal[k]));
-        }
+        bool there;
+        for (uint32_t k = 0; k < n->arity; k++)
+            LLF_TRY(operand(c, id, k, i, &arg[k], &ideal[k], &there));
         uint64_t right = llfi_eval(op, from, to, arg);
         w->ideal[i] = llfi_eval(op, from, to, ideal);
         if (within(op, to, w->got[i], right))
@@ -282,63 +343,126 @@ static void read_input(checker *c, uint32_t i)
         w->got[k] = w->ideal[k] = bench_tensor_bits(&c->input[i], w->at.at[k]);
 }
 
+/* The last source of an element is the element. */
 static llf_status move(checker *c, llf_id id)
 {
     wanted *w = &c->node[id];
-    for (size_t i = 0; i < w->at.count; i++) {
-        LLF_TRY(operand(c, id, 0, false, i, &w->got[i]));
-        LLF_TRY(operand(c, id, 0, true, i, &w->ideal[i]));
-    }
+    bool there = true;
+    for (size_t i = 0; i < w->at.count && there; i++)
+        LLF_TRY(operand(c, id, sources(llfi_node_at(c->flat, id)) - 1, i, &w->got[i], &w->ideal[i], &there));
+    w->unknown = !there;
     return LLF_OK;
+}
+
+/* 0, 1, 2, ... along an axis, rounded once to the node's dtype. */
+static void count_along(checker *c, llf_id id)
+{
+    wanted *w = &c->node[id];
+    llf_dtype to = llfi_dtype_of(c->flat, id);
+    for (size_t i = 0; i < w->at.count; i++) {
+        uint64_t count = (uint64_t)llfi_index_count(c->flat, id, &w->extents, w->at.at[i]);
+        w->got[i] = w->ideal[i] = to == LLF_I64 ? count : llfi_eval(LLF_OP_CAST, LLF_I64, to, &count);
+    }
+}
+
+static bool depends_on_unknown(const checker *c, llf_id id)
+{
+    const llfi_node *n = llfi_node_at(c->flat, id);
+    bool unknown = false;
+    for (uint32_t k = 0; k < n->arity; k++)
+        unknown |= c->node[llfi_args(c->flat, n)[k]].unknown;
+    return unknown;
+}
+
+static llf_status evaluate_node(checker *c, llf_id id)
+{
+    const llfi_node *n = llfi_node_at(c->flat, id);
+    wanted *w = &c->node[id];
+    w->unknown = depends_on_unknown(c, id);
+    if (w->unknown || !w->at.count)
+        return LLF_OK;
+    switch (llfi_ops[n->op].cls) {
+    case LLFI_CLASS_LEAF:
+        if (n->op == LLF_OP_IOTA)
+            count_along(c, id);
+        for (size_t i = 0; n->op == LLF_OP_CONST && i < w->at.count; i++)
+            w->got[i] = w->ideal[i] = n->attr;
+        return LLF_OK; /* inputs are read */
+    case LLFI_CLASS_VIEW:
+    case LLFI_CLASS_INDEX: return move(c, id);
+    default: return evaluate(c, id);
+    }
 }
 
 static llf_status evaluate_all(checker *c)
 {
     for (uint32_t i = 0; i < c->flat->inputs.count; i++)
         read_input(c, i);
-    for (llf_id id = 0; id < c->flat->nodes.count && c->v->sound; id++) {
+    for (llf_id id = 0; id < c->flat->nodes.count && c->v->sound; id++)
+        LLF_TRY(evaluate_node(c, id));
+    return LLF_OK;
+}
+
+/* Keeps the indices that gathers have found, for the next round. */
+static llf_status learn(checker *c)
+{
+    for (llf_id id = 0; id < c->flat->nodes.count; id++) {
         const llfi_node *n = llfi_node_at(c->flat, id);
-        wanted *w = &c->node[id];
-        if (!w->at.count || n->op == LLF_OP_INPUT)
+        if (n->op != LLF_OP_TAKE)
             continue;
-        if (n->op == LLF_OP_CONST)
-            for (size_t i = 0; i < w->at.count; i++)
-                w->got[i] = w->ideal[i] = n->attr;
-        else if (llfi_ops[n->op].cls == LLFI_CLASS_VIEW)
-            LLF_TRY(move(c, id));
-        else
-            LLF_TRY(evaluate(c, id));
+        wanted *w = &c->node[llfi_args(c->flat, n)[1]];
+        w->knowns = w->unknown ? 0 : w->at.count;
+        w->known_at = llfi_arena_alloc(&c->arena, (w->knowns + 1) * sizeof *w->known_at);
+        if (!w->known_at)
+            return llfi_nomem(&c->r->cx->diag);
+        if (w->knowns)
+            memcpy(w->known_at, w->at.at, w->knowns * sizeof *w->known_at);
+        w->known = w->got; /* the next round has room of its own */
     }
     return LLF_OK;
 }
 
 /* ---- the measured outputs */
 
+/* One element of an output against its node. */
+static void element_holds(checker *c, uint32_t output, const wanted *w, size_t i, uint64_t bits)
+{
+    llf_dtype t = llfi_dtype_of(c->flat, c->flat->outputs.at[output]);
+    double err = !llfi_dtype_is_float(t)      ? bits != w->ideal[i]
+                 : same(t, bits, w->ideal[i]) ? 0
+                                              : (double)llfi_ulp_distance(t, bits, w->ideal[i]);
+    c->v->max_err = err > c->v->max_err ? err : c->v->max_err;
+    c->v->sound = same(t, bits, w->got[i]);
+    if (!c->v->sound)
+        snprintf(c->v->why, sizeof c->v->why,
+                 "output %u, element %lld: 0x%llx, but 0x%llx when computed node by node", output,
+                 (long long)w->at.at[i], (unsigned long long)bits, (unsigned long long)w->got[i]);
+}
+
+/* A small output comes over whole: thousands of copies of one element each would take longer. */
 static llf_status output_holds(checker *c, uint32_t output, const void *measured, int64_t points)
 {
     bench_device *d = c->r->device;
     llf_id id = c->flat->outputs.at[output];
     llf_dtype t = llfi_dtype_of(c->flat, id);
     const wanted *w = &c->node[id];
-    size_t size = llfi_dtypes[t].bytes;
+    size_t size = llfi_dtypes[t].bytes, all = (size_t)w->extents.elements * size;
+    size_t bytes = all <= WHOLE ? all : size;
     int64_t count = points_of(c, id, points);
-    for (int64_t p = 0; p < count && c->v->sound; p++) {
-        char raw[8];
+    char *raw = llfi_alloc(mem, bytes + 1);
+    llf_status status = raw ? LLF_OK : llfi_nomem(&c->r->cx->diag);
+    if (status == LLF_OK && bytes == all && all)
+        status = d->ops->download(d, raw, measured, all);
+    for (int64_t p = 0; p < count && c->v->sound && status == LLF_OK; p++) {
         int64_t at = place_of(w->extents.elements, count, p);
-        size_t i = find(w, at);
-        LLF_TRY(d->ops->download(d, raw, (const char *)measured + (size_t)at * size, size));
-        uint64_t bits = llfi_bits_load(t, raw);
-        c->v->sound = same(t, bits, w->got[i]);
-        if (!c->v->sound)
-            snprintf(c->v->why, sizeof c->v->why,
-                     "output %u, element %lld: 0x%llx, but 0x%llx when computed node by node", output,
-                     (long long)at, (unsigned long long)bits, (unsigned long long)w->got[i]);
-        double err = !llfi_dtype_is_float(t)      ? bits != w->ideal[i]
-                     : same(t, bits, w->ideal[i]) ? 0
-                                                  : (double)llfi_ulp_distance(t, bits, w->ideal[i]);
-        c->v->max_err = err > c->v->max_err ? err : c->v->max_err;
+        const char *from = raw + (bytes == all ? (size_t)at * size : 0);
+        if (bytes != all)
+            status = d->ops->download(d, raw, (const char *)measured + (size_t)at * size, size);
+        if (status == LLF_OK)
+            element_holds(c, output, w, find(w->at.at, w->at.count, at), llfi_bits_load(t, from));
     }
-    return LLF_OK;
+    llfi_free(mem, raw, bytes + 1);
+    return status;
 }
 
 /* ---- all together */
@@ -369,6 +493,15 @@ static llf_status measure_nodes(checker *c)
     return LLF_OK;
 }
 
+static void free_buffers(checker *c)
+{
+    for (uint32_t k = 0; k <= OPERANDS; k++) {
+        if (c->buffer[k])
+            c->r->device->ops->release(c->r->device, c->buffer[k], c->buffer_bytes);
+        c->buffer[k] = NULL;
+    }
+}
+
 /* Room for the values, and buffers that hold the longest list. */
 static llf_status make_room(checker *c)
 {
@@ -382,6 +515,7 @@ static llf_status make_room(checker *c)
         if (!w->got || !w->ideal)
             return llfi_nomem(&c->r->cx->diag);
     }
+    free_buffers(c);
     c->buffer_bytes = most * sizeof(uint64_t);
     c->stage = llfi_arena_alloc(&c->arena, c->buffer_bytes);
     if (!c->stage)
@@ -400,37 +534,54 @@ static llf_status unchecked(checker *c, const char *why)
     return LLF_OK;
 }
 
+/* Elements for all that is known of the indices; fewer points where they would be too many. */
+static llf_status pull_back_some(checker *c, int64_t *points)
+{
+    LLF_TRY(pull_back(c, *points));
+    while (c->total > MAX_WANTED && *points > 1) {
+        *points /= 2;
+        LLF_TRY(pull_back(c, *points));
+    }
+    return LLF_OK;
+}
+
 static llf_status check(checker *c, void *const *output)
 {
     int64_t points = BENCH_SAMPLES;
     LLF_TRY(measure_nodes(c));
-    LLF_TRY(pull_back(c, points));
-    while (c->total > MAX_WANTED && points > 1) {
-        points /= 2;
-        LLF_TRY(pull_back(c, points));
-    }
-    if (c->total > MAX_WANTED)
-        return unchecked(c, "one element of each output needs too many elements of its operands");
-    LLF_TRY(make_room(c));
     c->v->sound = true;
     c->v->max_err = 0;
-    LLF_TRY(evaluate_all(c));
-    for (uint32_t o = 0; o < c->flat->outputs.count && c->v->sound; o++)
-        LLF_TRY(output_holds(c, o, output[o], points));
+    for (uint32_t round = 0; !round || c->waits; round++) {
+        if (round == MAX_ROUNDS)
+            return unchecked(c, "too many gathers, one behind the other");
+        LLF_TRY(pull_back_some(c, &points));
+        if (c->total > MAX_WANTED)
+            return unchecked(c, "one element of each output needs too many elements of its operands");
+        LLF_TRY(make_room(c));
+        LLF_TRY(evaluate_all(c));
+        LLF_TRY(learn(c));
+        if (!c->v->sound)
+            return LLF_OK;
+    }
+    for (uint32_t o = 0; o < c->flat->outputs.count && c->v->sound; o++) {
+        c->v->sound = !c->node[c->flat->outputs.at[o]].unknown;
+        if (!c->v->sound)
+            snprintf(c->v->why, sizeof c->v->why, "output %u: an index has other bits when computed again",
+                     o);
+        else
+            LLF_TRY(output_holds(c, o, output[o], points));
+    }
     return LLF_OK;
 }
 
 static void destroy(checker *c)
 {
-    bench_device *d = c->r->device;
     for (size_t i = 0; i < c->programs.count; i++) {
         bench_session_close(&c->programs.at[i].s);
         llf_graph_destroy(c->programs.at[i].g);
     }
     llfi_vec_free(mem, &c->programs);
-    for (uint32_t k = 0; k <= OPERANDS; k++)
-        if (c->buffer[k])
-            d->ops->release(d, c->buffer[k], c->buffer_bytes);
+    free_buffers(c);
     for (llf_id id = 0; c->node && id < c->flat->nodes.count; id++)
         llfi_vec_free(mem, &c->node[id].at);
     llf_graph_destroy(c->flat);

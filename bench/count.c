@@ -80,9 +80,9 @@ static bool program_symbols(const llf_program *p, const llf_graph *g, const int6
 
 static uint32_t flops_of(llf_op op)
 {
+    if (llfi_ops[op].cls == LLFI_CLASS_INDEX || llfi_ops[op].cls == LLFI_CLASS_LEAF)
+        return 0;
     switch (op) {
-    case LLF_OP_INPUT:
-    case LLF_OP_CONST:
     case LLF_OP_COPY:
     case LLF_OP_CAST:
     case LLF_OP_WHERE: return 0; /* moves */

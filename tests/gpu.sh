@@ -52,10 +52,10 @@ run 3 "$bin/embed" nvptx
 run 0 golden # its nvptx checks skip themselves where there is no device
 run 77 "$bin/random_pointwise" --count "$count" --seed 1 --target nvptx
 run 77 "$bin/random_pointwise" --count "$count" --seed 500001 --views 40 --strides 40 --target nvptx
-run 3 "$bin/llfuse-bench" --target nvptx --set N=100003,B=5,M=1001 --check --warm
+run 3 "$bin/llfuse-bench" --target nvptx --set N=100003,B=5,M=1001,V=5000,T=333 --check --warm
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 if [ -x "$sanitizer" ]; then
-    run 0 "$sanitizer" --tool memcheck --error-exitcode 1 "$bin/llfuse-bench" --target nvptx --set N=10007,B=3,M=77,H=7,W=9,C=24 --check --warm
+    run 0 "$sanitizer" --tool memcheck --error-exitcode 1 "$bin/llfuse-bench" --target nvptx --set N=10007,B=3,M=77,H=7,W=9,C=24,S=5,V=300,T=50 --check --warm
     run 0 "$sanitizer" --tool memcheck --error-exitcode 1 "$bin/random_pointwise" --count 50 --seed 7 --target nvptx
     run 0 "$sanitizer" --tool memcheck --error-exitcode 1 "$bin/random_pointwise" --count 25 --seed 7 --views 40 --strides 60 --target nvptx
     # Only kernels with shared memory can race. Few graphs a process: racecheck (CUDA 13.0) loses track of launches

@@ -214,6 +214,46 @@ static void functions_keep_their_bound(void **state)
     end(&f);
 }
 
+/* Gathers behind gathers, with indices far outside (they wrap or stop at the ends), and what chooses between
+ * operands. */
+static void gathers_and_choices(void **state)
+{
+    (void)state;
+    static const char *const graphs[] = {
+        "graph @t(%x: f32[N, 6], %i: i64[5], %y: f32[N, 3]) {\n"
+        "  %0 = take %x, %i, axis=1\n"
+        "  %1 = concat %0, %y, axis=1\n"
+        "  %2 = pad %1, 1.5, by=[:, 1:2]\n"
+        "  %3 = neg %2\n"
+        "  ret %3\n}\n",
+        "graph @t(%x: f32[N], %t: i32[7], %i: i32[3, N]) {\n"
+        "  %0 = add %i, 2\n"
+        "  %1 = take %t, %0, axis=0\n"
+        "  %2 = mul %1, 3\n"
+        "  %3 = take %x, %2, axis=0\n"
+        "  %4 = mul %3, 2.0\n"
+        "  ret %4\n}\n",
+        "graph @t(%x: f32[N, 4]) {\n"
+        "  %0 = iota dtype=i64, shape=[N], axis=0\n"
+        "  %1 = flip %0, axes=[0]\n"
+        "  %2 = take %x, %1, axis=0\n"
+        "  %3 = sub %2, %x\n"
+        "  ret %3\n}\n",
+    };
+    for (size_t k = 0; k < LLFI_COUNT(graphs); k++) {
+        fixture f;
+        begin(&f, graphs[k], 6);
+        if (!holds(&f))
+            fail_msg("%s: %s", graphs[k], f.v.why);
+        for (size_t i = 0; i < f.bytes; i += 4) {
+            f.output[i] = (char)(f.output[i] ^ 1);
+            assert_false(holds(&f));
+            f.output[i] = (char)(f.output[i] ^ 1);
+        }
+        end(&f);
+    }
+}
+
 static void nothing_to_compute(void **state)
 {
     (void)state;
@@ -230,9 +270,11 @@ static void nothing_to_compute(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_wrong_element_of_a_small_output_is_found),
-        cmocka_unit_test(a_wrong_map_is_found_by_samples), cmocka_unit_test(a_wrong_node_is_found),
-        cmocka_unit_test(functions_keep_their_bound), cmocka_unit_test(nothing_to_compute)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_wrong_element_of_a_small_output_is_found),
+                                       cmocka_unit_test(a_wrong_map_is_found_by_samples),
+                                       cmocka_unit_test(a_wrong_node_is_found),
+                                       cmocka_unit_test(functions_keep_their_bound),
+                                       cmocka_unit_test(gathers_and_choices),
+                                       cmocka_unit_test(nothing_to_compute)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,15 @@ static void bytes_by_hand(void **state)
         {"graph @a(%x: f32[N, 8]) {\n %0 = exp %x\n %1 = slice %0, at=[:, 2:4]\n %2 = neg %1\n ret %2, "
          "%0\n}\n",
          5, 4 * (40 + 10 + 40)},
+        /* a gather reads the rows that it names, once each at most, and its indices */
+        {"graph @a(%t: f32[N, 8], %i: i64[3]) {\n %0 = take %t, %i, axis=0\n %1 = neg %0\n ret %1\n}\n", 100,
+         4 * 24 + 8 * 3 + 4 * 24},
+        {"graph @a(%t: f32[2, 8], %i: i32[N]) {\n %0 = take %t, %i, axis=0\n ret %0\n}\n", 100,
+         4 * 16 + 4 * 100 + 4 * 800},
+        /* parts side by side, and a border that is written but not read */
+        {"graph @a(%a: f32[N], %b: f32[2*N]) {\n %0 = concat %a, %b, axis=0\n ret %0\n}\n", 10,
+         4 * (10 + 20 + 30)},
+        {"graph @a(%a: f32[N]) {\n %0 = pad %a, 0.0, by=[3:4]\n ret %0\n}\n", 10, 4 * (10 + 17)},
         /* places do not count, nor do inputs that nobody reads */
         {"graph @a(%a: f32[N, 3], %b: f32[3, N], %c: f32[N]) {\n %0 = permute %b, axes=[1, 0]\n"
          " %1 = flip %0, axes=[1]\n %2 = add %a, %1\n ret %2\n}\n",
