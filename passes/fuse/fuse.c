@@ -22,8 +22,9 @@ typedef struct {
     llfi_arena *scratch;
     llfi_fuse_view view;
     llfi_groups groups;
-    llf_id *reader; /* by node: the last node placed that reads it */
-    candidate *at;  /* a producer and a sibling per operand of the node that has most */
+    LLFI_VEC(llf_id) cone; /* a value and what only it is made of */
+    llf_id *reader;        /* by node: the last node placed that reads it */
+    candidate *at;         /* a producer and a sibling per operand of the node that has most */
     uint32_t count;
     const llfi_value_name *names; /* for the log; NULL: off */
 } search;
@@ -47,6 +48,18 @@ static bool *lonely(const search *s, bool *moved)
     return alone;
 }
 
+/* Demands of one evaluation of `v`. */
+static uint32_t spread_of(const search *s, llf_id v)
+{
+    uint32_t spread = 1;
+    for (uint32_t k = 0; k < llfi_node_at(s->g, v)->arity; k++) {
+        llf_id p = llfi_fuse_operand(&s->view, v, k);
+        bool again = s->view.role[p] == LLFI_ROLE_RECOMPUTE && llfi_type_of(s->g, p).rank;
+        spread += again ? s->view.spread[p] : llfi_type_of(s->g, p).rank > 0;
+    }
+    return spread;
+}
+
 /* Size of `v` with what it recomputes, and demands of one evaluation; `from_memory`: all that it reads is
  * stored anyway, so that recomputing it does not store another value in its stead. */
 static llf_status recomputed_size(search *s, llf_id v, const bool *moved, llfi_fuse_size *size,
@@ -67,12 +80,7 @@ static llf_status recomputed_size(search *s, llf_id v, const bool *moved, llfi_f
         *from_memory =
             *from_memory && (inside || s->view.role[w] == LLFI_ROLE_LEAF || s->view.output[w] || moved[w]);
     }
-    *spread = 1;
-    for (uint32_t k = 0; k < llfi_node_at(g, v)->arity; k++) {
-        llf_id p = llfi_fuse_operand(&s->view, v, k);
-        bool again = s->view.role[p] == LLFI_ROLE_RECOMPUTE && llfi_type_of(g, p).rank;
-        *spread += again ? s->view.spread[p] : llfi_type_of(g, p).rank > 0;
-    }
+    *spread = spread_of(s, v);
     return LLF_OK;
 }
 
@@ -96,6 +104,72 @@ static uint32_t views_behind(const search *s, llf_id v, const uint32_t *behind)
     return most + (llfi_ops[n->op].cls == LLFI_CLASS_VIEW);
 }
 
+/* May `v` be recomputed as it stands? Then it is marked so. */
+static llf_status try_recompute(search *s, llf_id v, const bool *moved, uint32_t views, uint32_t *behind)
+{
+    bool point = llfi_type_of(s->g, v).rank == 0, from_memory;
+    llfi_fuse_size size;
+    uint32_t spread;
+    LLF_TRY(recomputed_size(s, v, moved, &size, &spread, &from_memory));
+    if (point ? llfi_legal_moves(&s->view, v) <= 1 && llfi_legal_recompute(s->o, &size)
+              : from_memory && llfi_legal_spread(s->o, &size, spread) && saves_traffic(s, v, size.reads)) {
+        s->view.role[v] = LLFI_ROLE_RECOMPUTE;
+        s->view.spread[v] = spread;
+        behind[v] = views;
+    }
+    return LLF_OK;
+}
+
+/* The values that only `v` is made of: recomputed with it, or not at all. Each has one user, so over all `v`
+ * they are as many as there are nodes. Fills s->cone, operands after users; nothing where they are too many.
+ */
+static llf_status find_cone(search *s, llf_id v, const bool *moved, const bool *alone)
+{
+    s->cone.count = 0;
+    if (!llfi_vec_reserve(&s->cx->mem, &s->cone, 1))
+        return llfi_nomem(&s->cx->diag);
+    s->cone.at[s->cone.count++] = v;
+    for (size_t i = 0; i < s->cone.count && s->cone.count <= LLFI_SPREAD_MAX; i++) {
+        llf_id u = s->cone.at[i];
+        for (uint32_t k = 0; k < llfi_node_at(s->g, u)->arity; k++) {
+            llf_id p = llfi_fuse_operand(&s->view, u, k);
+            if (s->view.role[p] != LLFI_ROLE_OWN || moved[p] || alone[p] || s->view.output[p] ||
+                s->view.users[p] != 1 || llfi_type_of(s->g, p).rank == 0)
+                continue;
+            if (!llfi_vec_reserve(&s->cx->mem, &s->cone, 1))
+                return llfi_nomem(&s->cx->diag);
+            s->cone.at[s->cone.count++] = p;
+        }
+    }
+    if (s->cone.count > LLFI_SPREAD_MAX)
+        s->cone.count = 0;
+    return LLF_OK;
+}
+
+/* `v` is read at other points than its users': with what only it is made of, it is cheap to recompute there,
+ * or nothing of it is. */
+static llf_status try_cone(search *s, llf_id v, const bool *moved, const bool *alone, uint32_t *behind)
+{
+    LLF_TRY(find_cone(s, v, moved, alone));
+    size_t n = s->cone.count;
+    for (size_t i = n; i-- > 1;) {
+        llf_id p = s->cone.at[i];
+        s->view.spread[p] = spread_of(s, p);
+        s->view.role[p] = LLFI_ROLE_RECOMPUTE;
+        behind[p] = views_behind(s, p, behind);
+    }
+    uint32_t views = views_behind(s, v, behind);
+    for (size_t i = 0; i < s->groups.want.count; i++)
+        s->groups.stamp[s->groups.want.at[i].id] = 0; /* what v wants is another question now */
+    if (n > 1 && llfi_legal_behind(views))
+        LLF_TRY(try_recompute(s, v, moved, views, behind));
+    for (size_t i = 1; i < n && s->view.role[v] == LLFI_ROLE_OWN; i++) {
+        s->view.role[s->cone.at[i]] = LLFI_ROLE_OWN;
+        behind[s->cone.at[i]] = 0;
+    }
+    return LLF_OK;
+}
+
 /* Small rank-0 values, and cheap values that are read at other points than their users', are recomputed where
  * they are wanted. */
 static llf_status find_recomputed(search *s)
@@ -110,20 +184,12 @@ static llf_status find_recomputed(search *s)
         uint32_t views = views_behind(s, v, behind);
         if (llfi_ops[llfi_node_at(g, v)->op].cls == LLFI_CLASS_VIEW)
             behind[v] = views;
-        llfi_fuse_size size;
-        uint32_t spread;
-        bool from_memory;
         if (s->view.role[v] != LLFI_ROLE_OWN || (!point && !moved[v]) || s->view.output[v] || alone[v] ||
             !llfi_legal_behind(views))
             continue;
-        LLF_TRY(recomputed_size(s, v, moved, &size, &spread, &from_memory));
-        if (point
-                ? llfi_legal_moves(&s->view, v) <= 1 && llfi_legal_recompute(s->o, &size)
-                : from_memory && llfi_legal_spread(s->o, &size, spread) && saves_traffic(s, v, size.reads)) {
-            s->view.role[v] = LLFI_ROLE_RECOMPUTE;
-            s->view.spread[v] = spread;
-            behind[v] = views;
-        }
+        LLF_TRY(try_recompute(s, v, moved, views, behind));
+        if (!point && s->view.role[v] == LLFI_ROLE_OWN)
+            LLF_TRY(try_cone(s, v, moved, alone, behind));
     }
     memset(s->groups.stamp, 0, g->nodes.count * sizeof *s->groups.stamp);
     return LLF_OK;
@@ -477,6 +543,7 @@ llf_status llfi_pass_fuse(llfi_pass *p, llf_graph *g)
     if (llfi_log_on(p->cx, LLFI_LOG_FUSION) && !(s.names = llfi_names_make(g, p->scratch)))
         return llfi_nomem(&p->cx->diag);
     llf_status st = run(&s, p->plan);
+    llfi_vec_free(&p->cx->mem, &s.cone);
     llfi_groups_free(&s.groups);
     return st;
 }
