@@ -131,6 +131,12 @@ bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
     return l.count % each == 0;
 }
 
+bool llfi_list_word_is_dim(llfi_attr_kind kind, uint32_t word, int64_t value)
+{
+    bool stop = kind == LLFI_ATTR_KIND_RANGES && word % LLFI_RANGE_WORDS == 3;
+    return is_dim(kind, word) || ((stop || kind == LLFI_ATTR_KIND_PADS) && value >= 0);
+}
+
 llfi_range llfi_range_at(const llf_graph *g, uint64_t offset, uint32_t axis)
 {
     const int64_t *w = llfi_list_at(g, offset).at + axis * LLFI_RANGE_WORDS;
@@ -141,12 +147,10 @@ static uint64_t hash_list(const llf_graph *g, uint64_t h, llfi_attr_kind kind, u
 {
     llfi_list l = llfi_list_at(g, offset);
     h = llfi_hash_u64(h, l.count);
-    for (uint32_t i = 0; i < l.count; i++) {
-        bool stop = kind == LLFI_ATTR_KIND_RANGES && i % LLFI_RANGE_WORDS == 3 && l.at[i] >= 0;
-        bool pad = kind == LLFI_ATTR_KIND_PADS && l.at[i] >= 0;
-        h = llfi_hash_u64(h, is_dim(kind, i) || stop || pad ? llfi_dim_hash(g->dims, (llfi_dim)l.at[i])
-                                                            : (uint64_t)l.at[i]);
-    }
+    for (uint32_t i = 0; i < l.count; i++)
+        h = llfi_hash_u64(h, llfi_list_word_is_dim(kind, i, l.at[i])
+                                 ? llfi_dim_hash(g->dims, (llfi_dim)l.at[i])
+                                 : (uint64_t)l.at[i]);
     return h;
 }
 

@@ -250,6 +250,8 @@ uint32_t llfi_list_make(llf_graph *, uint32_t count, const int64_t *word);
 llfi_list llfi_list_at(const llf_graph *, uint64_t offset);
 /* Is there a list at `offset`, and do its dims exist? */
 bool llfi_list_ok(const llf_graph *, llfi_attr_kind, uint64_t offset);
+/* Is that word of a list of that kind a dim? */
+bool llfi_list_word_is_dim(llfi_attr_kind, uint32_t word, int64_t value);
 /* Range `axis` of a list of kind RANGES. */
 llfi_range llfi_range_at(const llf_graph *, uint64_t offset, uint32_t axis);
 /* Number of elements as a dim expression; LLFI_DIM_NONE on overflow or out of memory. */
@@ -379,7 +381,8 @@ typedef struct {
 } llfi_difference;
 llf_status llfi_same(const llf_graph *a, const char *a_is, const llf_graph *b, const char *b_is, llfi_arena *,
                      llfi_difference *);
-/* Nodes that are no leaf, in order: those of equal graphs pair up. NULL: out of memory. */
+/* Nodes with a line of their own in the text (all but inputs and constants), in order: those of equal graphs
+ * pair up. NULL: out of memory. */
 llf_id *llfi_lines_make(const llf_graph *, llfi_arena *, uint32_t *count);
 /* literal.c: text of a literal to bits of dtype with one rounding, and the shortest text that reads back. */
 llf_status llfi_literal_parse(llfi_diag *, llfi_place, llf_dtype, const char *text, size_t bytes,

@@ -17,12 +17,19 @@ typedef struct {
     ((p)->d->differs = true, (p)->d->node = (id), \
      (void)snprintf((p)->d->text, sizeof(p)->d->text, __VA_ARGS__), false)
 
+/* Has it a line of its own? Inputs stand in the signature, literals where they are used. */
+static bool line_of_its_own(const llf_graph *g, llf_id id)
+{
+    const llfi_node *n = llfi_node_at(g, id);
+    return n->op != LLF_OP_INPUT && n->op != LLF_OP_CONST;
+}
+
 llf_id *llfi_lines_make(const llf_graph *g, llfi_arena *arena, uint32_t *count)
 {
     llf_id *line = llfi_arena_alloc(arena, (g->nodes.count + 1) * sizeof *line);
     *count = 0;
     for (llf_id id = 0; line && id < g->nodes.count; id++)
-        if (!llfi_node_is_leaf(llfi_node_at(g, id)))
+        if (line_of_its_own(g, id))
             line[(*count)++] = id;
     return line;
 }
@@ -36,7 +43,7 @@ static bool number(side *s, llfi_arena *arena)
     for (size_t i = 0; i < s->g->inputs.count; i++)
         s->ordinal[s->g->inputs.at[i]] = next++;
     for (llf_id id = 0; id < s->g->nodes.count; id++)
-        if (!llfi_node_is_leaf(llfi_node_at(s->g, id)))
+        if (line_of_its_own(s->g, id))
             s->ordinal[id] = next++;
     return true;
 }
@@ -60,9 +67,7 @@ static bool same_list(const pair *p, llfi_attr_kind kind, uint64_t a, uint64_t b
     llfi_list s = llfi_list_at(p->a.g, a), t = llfi_list_at(p->b.g, b);
     bool same = s.count == t.count;
     for (uint32_t i = 0; same && i < s.count; i++) {
-        uint32_t word = i % LLFI_RANGE_WORDS;
-        bool stop = word == 3 && s.at[i] >= 0 && t.at[i] >= 0;
-        bool dim = kind == LLFI_ATTR_KIND_DIMS || (kind == LLFI_ATTR_KIND_RANGES && (word < 2 || stop));
+        bool dim = llfi_list_word_is_dim(kind, i, s.at[i]) && llfi_list_word_is_dim(kind, i, t.at[i]);
         same = dim ? same_dim(p, s.at[i], t.at[i]) : s.at[i] == t.at[i];
     }
     return same;

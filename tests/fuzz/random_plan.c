@@ -130,40 +130,106 @@ static bool find_order(planner *p)
     return true;
 }
 
-/* What legality asks of one kernel alone. */
-static bool kernel_fits(planner *p, uint32_t k)
+/* What one stored value is computed from inside its kernel, and what tells its part from others of its dims:
+ * members and tensors of rank > 0, or of rank 0 where it has that rank itself. */
+typedef struct {
+    bool has[MOST], touches[MOST];
+} cone;
+
+static void look_back(const planner *p, uint32_t k, llf_id store, cone *c)
 {
-    static _Thread_local llf_id member[MOST], store[MOST];
-    llfi_kernel kn = {.member = member, .store = store, .parts = 1};
-    bool touched[MOST] = {false};
+    bool scalars = llfi_type_of(p->g, store).rank == 0;
+    *c = (cone){0};
+    c->has[store] = true;
+    for (llf_id v = store + 1; v-- > 0;) {
+        const llfi_node *node = llfi_node_at(p->g, v);
+        bool ranked = llfi_type_of(p->g, v).rank > 0;
+        c->touches[v] = (c->has[v] || c->touches[v]) && (scalars || ranked) && llfi_node_is_buffered(node);
+        for (uint32_t a = 0; c->has[v] && a < node->arity; a++) {
+            llf_id from = p->source[llfi_args(p->g, node)[a]];
+            c->has[from] = p->now.has[k][from];
+            c->touches[from] = true;
+        }
+    }
+}
+
+/* Parts by the definition in docs/plans.md: part[i] of store[i], each the lowest store of its part. */
+static void find_parts(const planner *p, const llf_id *store, const cone *c, uint32_t stores, uint32_t *part)
+{
+    for (uint32_t i = 0; i < stores; i++)
+        part[i] = i;
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < stores; i++)
+            for (uint32_t j = 0; j < i; j++) {
+                bool meet = false;
+                for (llf_id v = 0; v < p->n && part[j] != part[i]; v++)
+                    meet = meet || (c[i].touches[v] && c[j].touches[v]);
+                if (!meet || !llfi_type_same_dims(llfi_type_of(p->g, store[i]), llfi_type_of(p->g, store[j])))
+                    continue;
+                part[i] = part[j] = part[i] < part[j] ? part[i] : part[j];
+                more = true;
+            }
+    }
+}
+
+/* What legality asks of one part: its stores are those of part `number`. */
+static bool part_fits(const planner *p, const llf_id *store, const cone *c, const uint32_t *part,
+                      uint32_t stores, uint32_t number)
+{
+    llf_id member[MOST], own[MOST];
+    llfi_kernel kn = {.member = member, .store = own, .parts = 1};
+    bool has[MOST] = {false}, touched[MOST] = {false};
     uint32_t buffers = 0;
+    for (uint32_t i = 0; i < stores; i++) {
+        if (part[i] != number)
+            continue;
+        kn.store[kn.stores++] = store[i];
+        for (llf_id v = 0; v < p->n; v++)
+            has[v] = has[v] || c[i].has[v];
+    }
     for (llf_id v = 0; v < p->n; v++) {
-        if (!p->now.has[k][v])
+        if (!has[v])
             continue;
         const llfi_node *node = llfi_node_at(p->g, v);
         kn.member[kn.members++] = v;
-        if (p->stored[v] && p->now.owner[v] == k)
-            kn.store[kn.stores++] = v;
         for (uint32_t a = 0; a < node->arity; a++) {
             llf_id r = p->source[llfi_args(p->g, node)[a]];
-            buffers += !touched[r] && !p->now.has[k][r] && llfi_node_at(p->g, r)->op != LLF_OP_CONST;
+            buffers += !touched[r] && !has[r] && llfi_node_is_buffered(llfi_node_at(p->g, r));
             touched[r] = true;
         }
     }
-    if (!kn.members)
-        return true;
-    if (!kn.stores || kn.members > MOST_NODES || buffers + kn.stores > MOST_BUFFERS)
+    if (kn.members > MOST_NODES || buffers + kn.stores > MOST_BUFFERS)
         return false;
-    kn.space = llfi_node_at(p->g, store[0])->type;
-    for (uint32_t i = 1; i < kn.stores; i++)
-        if (!llfi_type_same_dims(llfi_type_of(p->g, store[i]), llfi_type_at(p->g, kn.space)))
-            return false;
+    kn.space = llfi_node_at(p->g, own[0])->type;
     llfi_arena arena;
     llfi_demands list;
     llfi_arena_init(&arena, &p->g->cx->mem);
     llf_status st = llfi_demands_make(p->g, &kn, &arena, &list);
     llfi_arena_destroy(&arena);
     return st == LLF_OK;
+}
+
+/* What legality asks of one kernel alone. */
+static bool kernel_fits(planner *p, uint32_t k)
+{
+    llf_id store[MOST];
+    uint32_t part[MOST], stores = 0;
+    for (llf_id v = 0; v < p->n; v++)
+        if (p->now.has[k][v] && p->stored[v] && p->now.owner[v] == k)
+            store[stores++] = v;
+    if (!stores)
+        return !any_in(p, k);
+    cone *c = llfi_alloc_zero(&p->g->cx->mem, stores * sizeof *c);
+    bool ok = c != NULL;
+    for (uint32_t i = 0; ok && i < stores; i++)
+        look_back(p, k, store[i], &c[i]);
+    if (ok)
+        find_parts(p, store, c, stores, part);
+    for (uint32_t i = 0; ok && i < stores; i++)
+        ok = part[i] != i || part_fits(p, store, c, part, stores, i);
+    llfi_free(&p->g->cx->mem, c, stores * sizeof *c);
+    return ok;
 }
 
 static bool legal(planner *p)
@@ -267,7 +333,8 @@ static void begin(planner *p, llfi_arena *arena)
         const llfi_node *node = llfi_node_at(p->g, v);
         for (uint32_t a = 0; live[v] && a < node->arity; a++)
             live[llfi_args(p->g, node)[a]] = true;
-        p->computes[v] = live[v] && llfi_ops[node->op].cls == LLFI_CLASS_EW;
+        llfi_class cls = llfi_ops[node->op].cls;
+        p->computes[v] = live[v] && (cls == LLFI_CLASS_EW || cls == LLFI_CLASS_INDEX);
         p->now.has[v][v] = p->computes[v];
         p->now.owner[v] = v;
     }

@@ -23,6 +23,9 @@ static const char *const graphs[] = {
     "graph @wide(%x: f16[8, 1], %y: f16[16]) {\n  %0 = add %x, %y\n  %1 = reshape %0, shape=[4, 32]\n  %2 = "
     "mul %1, "
     "2.5\n  %3 = broadcast_to %2, shape=[3, 4, 32]\n  ret %3, %2\n}\n",
+    "graph @index(%x: f32[N, 4], %i: i64[M]) {\n  %0 = exp %x\n  %1 = concat %0, %x, axis=0\n  %2 = take %1, "
+    "%i, axis=0\n  %3 = pad %2, 1.5, by=[1:0, 0:2]\n  %4 = iota dtype=f32, shape=[N, 4], axis=0\n  %5 = mul "
+    "%4, %0\n  %6 = concat %x, %x, axis=1\n  ret %3, %5, %6\n}\n",
     "graph @guard(%x: f32[N], %y: f32[M], %z: f32[K]) {\n  %0 = add %x, %y\n  %1 = exp %y\n  %2 = mul %0, "
     "%1\n  %3 = "
     "add %z, %y\n  ret %2, %1, %3\n}\n",
@@ -312,6 +315,13 @@ static void plans_for_another_graph_are_refused(void **state)
         assert_non_null(strstr(llf_last_error(cx)->message, "the plan is for another graph: "));
         llf_graph_destroy(g);
     }
+    llf_graph *c = parse(cx, "graph @o(%x: f32[N, N]) {\n  %0 = iota dtype=f32, shape=[N, N], axis=1\n  %1 = "
+                             "add %x, %0\n  ret %1\n}\n");
+    expect_refused(cx, c,
+                   "graph @c(%x: f32[N, N]) {\n  %0 = iota dtype=f32, shape=[N, N], axis=0\n  %1 = add %x, "
+                   "%0 !k0\n  ret %1\n}\n",
+                   "2:8", "%0 = iota: dtype shape axis differs between the plan and the graph");
+    llf_graph_destroy(c);
     /* Another name, other value names, a detour that simplification takes out: the same graph. */
     llf_graph *g = parse(
         cx,
