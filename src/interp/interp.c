@@ -158,7 +158,8 @@ typedef struct {
     const llf_graph *g;
     const int64_t *symbol;
     const llf_allocator *mem;
-    const void *const *data;
+    llfi_input_fn *fetch;
+    const void *user;
     uint32_t *first; /* by node */
     uint32_t *input; /* by node: its place in the signature */
     LLFI_VEC(demand) demands;
@@ -228,8 +229,7 @@ static llf_status finish(wanted *w, demand *d)
     llfi_extents out;
     d->done = true;
     if (node->op == LLF_OP_INPUT) {
-        const char *data = w->data[w->input[d->node]];
-        d->bits = llfi_bits_load(dtype, data + (size_t)d->at * llf_dtype_size(dtype));
+        d->bits = w->fetch(w->user, w->input[d->node], d->at, dtype);
     } else if (node->op == LLF_OP_IOTA) {
         LLF_TRY(llfi_extents_of(g, d->node, w->symbol, &out));
         d->bits = count_bits(g, d->node, &out, d->at);
@@ -281,9 +281,22 @@ static llf_status check_asked(const llf_graph *g, const int64_t *symbol, const l
     return LLF_OK;
 }
 
+static uint64_t from_memory(const void *user, uint32_t input, int64_t at, llf_dtype dtype)
+{
+    const void *const *data = user;
+    return llfi_bits_load(dtype, (const char *)data[input] + (size_t)at * llf_dtype_size(dtype));
+}
+
 llf_status llfi_interp_at(const llf_graph *g, const int64_t *symbol, const void *const *data,
                           llfi_arena *arena, const llf_id *ids, uint32_t ids_count, int64_t at,
                           uint64_t *bits)
+{
+    return llfi_interp_from(g, symbol, from_memory, data, arena, ids, ids_count, at, bits);
+}
+
+llf_status llfi_interp_from(const llf_graph *g, const int64_t *symbol, llfi_input_fn *fetch, const void *user,
+                            llfi_arena *arena, const llf_id *ids, uint32_t ids_count, int64_t at,
+                            uint64_t *bits)
 {
     llf_id last = 0;
     LLF_TRY(check_asked(g, symbol, ids, ids_count, at, &last));
@@ -291,7 +304,7 @@ llf_status llfi_interp_at(const llf_graph *g, const int64_t *symbol, const void 
         return LLF_OK;
     /* Straight from the hooks and given back, so that sampling many elements does not grow the arena. */
     size_t nodes = (size_t)last + 1;
-    wanted w = {.g = g, .symbol = symbol, .mem = arena->mem, .data = data};
+    wanted w = {.g = g, .symbol = symbol, .mem = arena->mem, .fetch = fetch, .user = user};
     w.first = llfi_alloc(w.mem, nodes * sizeof *w.first);
     w.input = llfi_alloc(w.mem, nodes * sizeof *w.input);
     llf_status status =

@@ -26,6 +26,10 @@ llf_status llfi_interp(const llf_graph *, const int64_t *symbol, const void *con
  * the nodes and in the distinct elements that the views below ask for. */
 llf_status llfi_interp_at(const llf_graph *, const int64_t *symbol, const void *const *data, llfi_arena *,
                           const llf_id *ids, uint32_t count, int64_t at, uint64_t *bits);
+/* The same for inputs that are not in memory: `fetch` gives the bits of an element. */
+typedef uint64_t llfi_input_fn(const void *user, uint32_t input, int64_t at, llf_dtype);
+llf_status llfi_interp_from(const llf_graph *, const int64_t *symbol, llfi_input_fn *fetch, const void *user,
+                            llfi_arena *, const llf_id *ids, uint32_t ids_count, int64_t at, uint64_t *bits);
 /* Largest distance in ulp (or 0 for EXACT) a target may have from the oracle: docs/accuracy.md. */
 uint64_t llfi_ulp_bound(llf_op, llf_dtype);
 

@@ -497,3 +497,11 @@ llfi_access llfi_access_along(const llf_graph *g, const llfi_demands *list, uint
     }
     return !along ? LLFI_ACCESS_SPLAT : back ? LLFI_ACCESS_BACK : LLFI_ACCESS_VECTOR;
 }
+
+bool llfi_access_steps(const llf_graph *g, const llfi_demands *list, llfi_ix form, uint32_t width,
+                       bool *multiple)
+{
+    const llfi_ix_form *f = &list->form[form];
+    uint32_t inner = list->space.axes - 1;
+    return rises(g, list, f, inner) && may_divide_form(g, list, f, inner, width, false, multiple);
+}

@@ -76,6 +76,8 @@ llfi_access llfi_access_along(const llf_graph *, const llfi_demands *, uint32_t 
                               uint32_t width, bool aligned, bool *multiple);
 /* Does an atom change along the innermost axis? */
 bool llfi_access_inner(const llfi_demands *, const llfi_atom *);
+/* Is an expression the innermost axis plus multiples of width, given as for llfi_access_of? */
+bool llfi_access_steps(const llf_graph *, const llfi_demands *, llfi_ix form, uint32_t width, bool *multiple);
 /* access.c: offsets, axes and extents of a list whose demands are there; `map` are those of the demands. */
 llf_status llfi_access_make(llf_graph *, const llfi_kernel *, llfi_maps *, llfi_arena *, llfi_demands *);
 

@@ -56,10 +56,30 @@ static LLVMValueRef values(llfi_site *s, llfi_ix form, const llfi_tile *tile)
     return all;
 }
 
+/* Has the form one sign in all lanes of an aligned vector? When it steps from a multiple of the width on:
+ * what must be a multiple for that is one, or this part of the kernel does not run. */
+static bool same_sign(llfi_site *s, llfi_ix form, const llfi_tile *tile)
+{
+    const llfi_demands *list = &s->demands;
+    const llfi_schedule *p = s->schedule;
+    int64_t step;
+    if (inner_step(s, form, &step) && step == 0)
+        return true;
+    bool *multiple = tile->aligned ? llfi_arena_alloc(s->arena, (size_t)list->dims + 1) : NULL;
+    if (!multiple || !llfi_access_steps(s->g, list, form, tile->width, multiple))
+        return false;
+    for (uint32_t i = 0; i < p->multiples; i++)
+        multiple[p->multiple[i] - (p->dims - list->dims)] = false;
+    for (uint32_t i = 0; i < list->dims; i++)
+        if (multiple[i])
+            return false;
+    return true;
+}
+
 /* Is the form negative? One answer for the tile where all lanes have the same. */
 static LLVMValueRef negative(llfi_site *s, llfi_ix form, const llfi_tile *tile)
 {
-    bool same = s->emit.width == 1 || llfi_access_same_sign(s, form, tile);
+    bool same = s->emit.width == 1 || same_sign(s, form, tile);
     LLVMValueRef x = same ? llfi_index_form(s, form, tile, 0) : values(s, form, tile);
     return x ? LLVMBuildICmp(s->emit.b, LLVMIntSLT, x, LLVMConstNull(LLVMTypeOf(x)), "") : NULL;
 }

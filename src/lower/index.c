@@ -271,11 +271,3 @@ LLVMValueRef llfi_index_offset(llfi_site *s, uint32_t demand, const llfi_tile *t
     }
     return value_of(&(point){s, tile, lane, vector ? VECTOR : lane}, d->offset);
 }
-
-bool llfi_access_same_sign(const llfi_site *s, llfi_ix form, const llfi_tile *tile)
-{
-    (void)s;
-    (void)form;
-    (void)tile;
-    return false;
-}

@@ -118,8 +118,6 @@ LLVMValueRef llfi_index_dim(llfi_site *, llfi_dim);
 LLVMValueRef llfi_index_offset(llfi_site *, uint32_t demand, const llfi_tile *, uint32_t lane, bool vector);
 /* An expression of the demands' at lane `lane`. */
 LLVMValueRef llfi_index_form(llfi_site *, llfi_ix form, const llfi_tile *, uint32_t lane);
-/* Is an expression of one sign over all lanes of the tile? */
-bool llfi_access_same_sign(const llfi_site *, llfi_ix form, const llfi_tile *);
 /* emit_index.c: an op that chooses, of its operands' values; iota. `tile` NULL: scope 0. */
 llf_status llfi_lower_index(llfi_site *, const llfi_tile *, uint32_t demand, const LLVMValueRef *arg,
                             LLVMValueRef *out);

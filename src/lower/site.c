@@ -74,7 +74,7 @@ static LLVMValueRef access(llfi_site *s, uint32_t demand, const llfi_tile *tile,
     llfi_emit *e = &s->emit;
     llf_id node = s->demands.at[demand].node;
     llf_dtype dtype = llfi_dtype_of(s->g, node);
-    LLVMValueRef at = address(s, demand, llfi_site_buffer(s, node), tile, lane, width > 1);
+    LLVMValueRef at = address(s, demand, llfi_site_buffer(s, node), tile, lane, width > 1 && lane == 0);
     if (at && s->demands.at[demand].alive != LLFI_DIM_NONE)
         at = existing(s, demand, at);
     if (!at)
