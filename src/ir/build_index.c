@@ -258,7 +258,8 @@ llf_id llf_concat(llf_graph *g, uint32_t count, const llf_id *values, int64_t ax
         return LLF_NONE;
     if (count == 0 || !values)
         return llfi_poison(g, fail(g, LLF_E_ARG, nowhere, "concat", "there are no operands"));
-    return id_of(g, make(g, LLF_OP_CONCAT, count, values, &(llfi_ask){.along = axis}, nowhere, &out), out);
+    llf_status status = make(g, LLF_OP_CONCAT, count, values, &(llfi_ask){.along = axis}, nowhere, &out);
+    return id_of(g, status, out);
 }
 
 llf_id llf_stack(llf_graph *g, uint32_t count, const llf_id *values, int64_t axis)
@@ -268,7 +269,8 @@ llf_id llf_stack(llf_graph *g, uint32_t count, const llf_id *values, int64_t axi
         return LLF_NONE;
     if (!values)
         count = 0;
-    return id_of(g, llfi_make_stack(g, count, values, axis, nowhere, &out), out);
+    llf_status status = llfi_make_stack(g, count, values, axis, nowhere, &out);
+    return id_of(g, status, out);
 }
 
 llf_id llf_pad(llf_graph *g, llf_id x, llf_id value, const llf_padding *padding)
@@ -299,7 +301,8 @@ llf_id llf_take(llf_graph *g, llf_id x, llf_id indices, int64_t axis)
     if (!alive(g))
         return LLF_NONE;
     const llf_id arg[] = {x, indices};
-    return id_of(g, make(g, LLF_OP_TAKE, 2, arg, &(llfi_ask){.along = axis}, nowhere, &out), out);
+    llf_status status = make(g, LLF_OP_TAKE, 2, arg, &(llfi_ask){.along = axis}, nowhere, &out);
+    return id_of(g, status, out);
 }
 
 llf_id llf_iota(llf_graph *g, llf_dtype dtype, uint32_t rank, const int64_t *shape, int64_t axis)

@@ -15,6 +15,11 @@ static llfi_str medium(void)
     llfi_str_puts(&s, "  %v0 = reshape %x, shape=[-1]\n  %v1 = slice %x, at=[1:-1, ::-2]\n"
                       "  %v2 = permute %v1, axes=[-1, 0]\n  %v3 = flip %v2, axes=[0]\n"
                       "  %v4 = expand_dims %v3, axes=[1]\n  %v5 = squeeze %v4, axes=[1]\n"
+                      "  %q0, %q1 = split %v0, axis=0, sizes=[2, -1]\n"
+                      "  %q2 = concat %q1, %q0, %q0, %q1, %q0, axis=0\n"
+                      "  %q3 = roll %q2, shifts=[-3], axes=[0]\n  %q4 = pad %q3, -1, by=[-1:N]\n"
+                      "  %q5 = iota dtype=i64, shape=[N], axis=0\n  %q6 = take %q4, %q5, axis=0\n"
+                      "  %q7 = stack %q6, %q6, axis=1\n"
                       "  %v6 = broadcast_to %v5, shape=[M, 7]\n  %v7 = add %v6, %v0\n");
     llfi_str_puts(&s, "  %w = where true, %59, inf\n  ret %59, %n59, %w, 1.5:bf16\n}\n");
     assert_false(s.failed);
