@@ -28,6 +28,19 @@ static int64_t size_of(const maker *m, llf_id id, int64_t *extent)
     return elements;
 }
 
+/* A symbol that an input tells; false: there is none. */
+static bool known_symbol(maker *m, uint32_t *symbol)
+{
+    uint32_t found = 0, k;
+    for (size_t i = 0; i < m->g->inputs.count; i++) {
+        llfi_type t = llfi_type_of(m->g, m->g->inputs.at[i]);
+        for (uint32_t a = 0; a < t.rank; a++)
+            if (llfi_dim_is_symbol(m->g->dims, t.dim[a], &k) && rg_below(m->r, ++found) == 0)
+                *symbol = k;
+    }
+    return found > 0;
+}
+
 static llf_id build(maker *m, llf_op op, uint32_t count, const llf_id *arg, const llfi_ask *ask)
 {
     uint64_t attr;
@@ -76,12 +89,12 @@ static llf_id roll(maker *m)
     llfi_roll_ask ask = {.count = 1 + rg_below(m->r, 2)};
     llf_id out = LLF_NONE;
     for (uint32_t i = 0; i < ask.count; i++) {
-        uint32_t axis = rg_below(m->r, m->t.rank), symbols = llfi_dims_symbols(m->g->dims);
+        uint32_t axis = rg_below(m->r, m->t.rank), k;
         ask.axis[i] = rg_chance(m->r, 30) ? (int64_t)axis - m->t.rank : (int64_t)axis;
         ask.back[i] = rg_chance(m->r, 50);
         ask.shift[i] = llfi_dim_const(m->g->dims, rg_below(m->r, rg_chance(m->r, 80) ? 5 : 3000));
-        if (symbols && !ask.back[i] && rg_chance(m->r, 30))
-            ask.shift[i] = llfi_dim_sym(m->g->dims, rg_below(m->r, symbols));
+        if (!ask.back[i] && rg_chance(m->r, 30) && known_symbol(m, &k))
+            ask.shift[i] = llfi_dim_sym(m->g->dims, k);
     }
     if (llfi_make_roll(m->g, m->x, &ask, nowhere, &out) != LLF_OK)
         return llfi_poison(m->g, LLF_E_INTERNAL);
@@ -91,11 +104,11 @@ static llf_id roll(maker *m)
 /* One side: some elements more or fewer, seldom as many as a symbol says; how many. */
 static int64_t side(maker *m, int64_t have, int64_t room, llfi_bound *b)
 {
-    uint32_t symbols = llfi_dims_symbols(m->g->dims), k = symbols ? rg_below(m->r, symbols) : 0;
+    uint32_t k;
     *b = (llfi_bound){LLFI_DIM_NONE, 0};
     if (rg_chance(m->r, 40))
         return 0;
-    if (symbols && m->symbol[k] <= room && rg_chance(m->r, 15)) {
+    if (rg_chance(m->r, 15) && known_symbol(m, &k) && m->symbol[k] <= room) {
         b->dim = llfi_dim_sym(m->g->dims, k);
         return m->symbol[k];
     }
