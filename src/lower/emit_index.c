@@ -65,7 +65,7 @@ static bool same_sign(llfi_site *s, llfi_ix form, const llfi_tile *tile)
     int64_t step;
     if (inner_step(s, form, &step) && step == 0)
         return true;
-    bool *multiple = tile->aligned ? llfi_arena_alloc(s->arena, (size_t)list->dims + 1) : NULL;
+    bool *multiple = tile->steps ? llfi_arena_alloc(s->arena, (size_t)list->dims + 1) : NULL;
     if (!multiple || !llfi_access_steps(s->g, list, form, tile->width, multiple))
         return false;
     for (uint32_t i = 0; i < p->multiples; i++)

@@ -21,7 +21,9 @@ typedef struct {
     LLVMValueRef first;       /* i64; NULL where every leaf is bound and nothing is stored */
     const LLVMValueRef *axis; /* of the first point, by axis of the demands' space, of llfi_index_type; where
                                  every offset is linear nobody looks */
-    bool aligned; /* guarded at run time: vectors lie at multiples of their size, 16 bytes at most */
+    bool steps;   /* guarded at run time: the first point is a multiple of width along the innermost axis, and
+                     so   is every extent that schedule->multiple names */
+    bool aligned; /* and, guarded too: vectors lie at multiples of their size, 16 bytes at most */
 } llfi_tile;
 
 /* What an op emitter sees. */

@@ -3,7 +3,7 @@
  * to the next. */
 #include "lower/parts.h"
 
-#define VALUES 1u /* DIM arguments of pointwise_host.c */
+#define VALUES 2u /* DIM arguments of pointwise_host.c */
 
 static const llfi_skeleton *const one = &llfi_skeleton_pointwise_host;
 

@@ -9,7 +9,7 @@
 #define GRAIN 16384 /* elements worth a thread's wake-up when each costs little */
 #define GRAIN_MIN 1024
 
-enum { VALUE_N, VALUES };
+enum { VALUE_N, VALUE_STEPS, VALUES };
 
 uint32_t llfi_pointwise_host_width(const llfi_target *target, const llfi_pointwise_sums *sums)
 {
@@ -22,6 +22,25 @@ uint32_t llfi_pointwise_host_width(const llfi_target *target, const llfi_pointwi
     return width;
 }
 
+/* Would some access be better if vectors began at multiples of their width, and may they? */
+static bool wants_steps(const llf_graph *g, const llfi_schedule *s)
+{
+    const llfi_demands *list = s->demands;
+    int64_t inner;
+    if (list->forms == 0 || s->width == 1 || !s->inner ||
+        (llfi_dim_is_const(g->dims, s->dim[s->inner], &inner) && inner % s->width))
+        return false;
+    for (uint32_t i = list->uniform; i < list->count; i++) {
+        const llfi_node *n = llfi_node_at(g, list->at[i].node);
+        bool memory = list->at[i].leaf && llfi_node_is_buffered(n);
+        if (memory ? llfi_access_of(g, list, i, s->width, false, NULL) == LLFI_ACCESS_LANES &&
+                         llfi_access_of(g, list, i, s->width, true, NULL) != LLFI_ACCESS_LANES
+                   : !list->at[i].leaf && llfi_ops[n->op].cls == LLFI_CLASS_INDEX)
+            return true;
+    }
+    return false;
+}
+
 static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_arena *arena,
                        llfi_schedule *s)
 {
@@ -31,7 +50,8 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     s->slice = s->width;
     s->threads = 1;
     s->vector_align = 1;
-    return LLF_OK;
+    s->steps = wants_steps(g, s);
+    return s->steps ? llfi_pointwise_vectors(g, s->demands, arena, s) : LLF_OK;
 }
 
 static LLVMBasicBlockRef block(llfi_site *s)
@@ -43,6 +63,7 @@ static LLVMBasicBlockRef block(llfi_site *s)
 typedef struct {
     LLVMValueRef first; /* linear index */
     LLVMValueRef axis[LLFI_RANK];
+    bool steps; /* see llfi_tile */
 } row;
 
 /* The point `i` of a row, or of the whole space when there is one axis. */
@@ -73,7 +94,9 @@ static llf_status loop(llfi_site *s, const row *r, uint32_t width, LLVMValueRef 
     LLVMValueRef i = LLVMBuildPhi(b, s->emit.i64, "");
     LLVMValueRef axis[LLFI_RANK], first;
     place(s, r, i, &first, axis);
-    LLF_TRY(llfi_pointwise_body(s, &(llfi_tile){.width = width, .first = first, .axis = axis}));
+    bool steps = r && r->steps && width == s->schedule->width;
+    LLF_TRY(
+        llfi_pointwise_body(s, &(llfi_tile){.width = width, .first = first, .axis = axis, .steps = steps}));
     LLVMValueRef next = LLVMBuildAdd(b, i, LLVMConstInt(s->emit.i64, width, 0), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
     llfi_emit_keep_loop(&s->emit,
@@ -122,14 +145,14 @@ static llf_status piece(llfi_site *s, const row *r, LLVMValueRef begin, LLVMValu
 }
 
 /* Row by row: [begin, end) may start and end inside rows. */
-static llf_status rows(llfi_site *s, LLVMValueRef begin, LLVMValueRef end, LLVMBasicBlockRef done)
+static llf_status rows(llfi_site *s, LLVMValueRef begin, LLVMValueRef end, bool steps, LLVMBasicBlockRef done)
 {
     LLVMBuilderRef b = s->emit.b;
     const llfi_space *space = &s->demands.space;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = block(s), next = block(s);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), head, done);
     LLVMPositionBuilderAtEnd(b, head);
-    row r = {.first = LLVMBuildPhi(b, s->emit.i64, "")};
+    row r = {.first = LLVMBuildPhi(b, s->emit.i64, ""), .steps = steps};
     llfi_pointwise_axes(s, r.first, r.axis);
     LLVMValueRef extent = llfi_index_dim(s, space->extent[space->axes - 1]);
     LLVMValueRef room = LLVMBuildSub(b, extent, r.axis[space->axes - 1], "");
@@ -147,13 +170,32 @@ static llf_status rows(llfi_site *s, LLVMValueRef begin, LLVMValueRef end, LLVMB
     return LLF_OK;
 }
 
+/* Rows with vectors that begin at multiples of their width, where extents and `begin` allow it. */
+static llf_status either(llfi_site *s, LLVMValueRef begin, LLVMValueRef end, LLVMBasicBlockRef done)
+{
+    LLVMBuilderRef b = s->emit.b;
+    LLVMBasicBlockRef stepped = block(s), other = block(s), after = block(s);
+    LLVMValueRef zero = LLVMConstInt(s->emit.i64, 0, 0);
+    LLVMValueRef off = LLVMBuildAnd(b, begin, LLVMConstInt(s->emit.i64, s->schedule->width - 1, 0), "");
+    LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntNE, llfi_pointwise_dim(s, VALUE_STEPS), zero, "");
+    whole = LLVMBuildAnd(b, whole, LLVMBuildICmp(b, LLVMIntEQ, off, zero, ""), "");
+    LLVMBuildCondBr(b, whole, stepped, other);
+    LLVMPositionBuilderAtEnd(b, stepped);
+    LLF_TRY(rows(s, begin, end, true, after));
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, other);
+    return rows(s, begin, end, false, done);
+}
+
 static llf_status emit(llfi_site *s)
 {
     LLVMValueRef begin = s->range[0], end = s->range[1];
     if (s->schedule->uniform_store)
         LLF_TRY(uniform(s, begin, &end));
     LLVMBasicBlockRef done = block(s);
-    LLF_TRY(s->demands.space.axes > 1 ? rows(s, begin, end, done) : piece(s, NULL, begin, end, done));
+    LLF_TRY(s->schedule->steps          ? either(s, begin, end, done)
+            : s->demands.space.axes > 1 ? rows(s, begin, end, false, done)
+                                        : piece(s, NULL, begin, end, done));
     LLVMBuildRetVoid(s->emit.b);
     return LLF_OK;
 }
@@ -166,12 +208,17 @@ static llf_status launch(const llfi_schedule *s, llfi_launch *l)
     int64_t grain = GRAIN;
     if (s->cost > 16)
         grain = grain * 16 / s->cost;
-    l->grain = grain < GRAIN_MIN ? GRAIN_MIN : grain;
+    grain = grain < GRAIN_MIN ? GRAIN_MIN : grain;
+    l->grain = grain / WIDTH_MAX * WIDTH_MAX; /* pieces begin at multiples of every width */
     l->items = s->uniform_store && n == 0 ? 1 : n;
     l->grid[0] = l->items > 0;
     l->grid[1] = l->grid[2] = l->block[0] = l->block[1] = l->block[2] = 1;
     l->shared = 0;
     l->value[VALUE_N] = n;
+    bool steps = s->steps && l->extent[s->inner] % s->width == 0;
+    for (uint32_t i = 0; i < s->multiples; i++)
+        steps = steps && l->extent[s->multiple[i]] % s->width == 0;
+    l->value[VALUE_STEPS] = steps;
     return LLF_OK;
 }
 

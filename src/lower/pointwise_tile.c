@@ -80,7 +80,8 @@ static LLVMValueRef slice_phi(tile_emit *t, uint32_t demand)
 /* Those that lie like the space before the others, whose places take divisions. */
 static llf_status load_vectors(tile_emit *t)
 {
-    const llfi_tile tile = {.width = t->width, .first = t->first, .axis = t->axis, .aligned = true};
+    const llfi_tile tile = {
+        .width = t->width, .first = t->first, .axis = t->axis, .steps = true, .aligned = true};
     llfi_index_forget(t->s);
     for (uint32_t i = 0; i < 2 * t->ins; i++) {
         uint32_t c = i % t->ins;
@@ -162,7 +163,8 @@ static llf_status compute(tile_emit *t, const LLVMValueRef *in, LLVMValueRef *ou
     }
     llfi_tile tile = {.width = t->slice}; /* nothing is loaded here, unless it waits for its point */
     if (s->demands.placed)
-        tile = (llfi_tile){.width = t->slice, .first = t->first, .axis = t->axis, .aligned = true};
+        tile = (llfi_tile){
+            .width = t->slice, .first = t->first, .axis = t->axis, .steps = true, .aligned = true};
     LLF_TRY(llfi_lower(s, &tile, s->demands.uniform, s->demands.count));
     for (uint32_t c = 0; c < t->outs; c++) {
         llf_dtype dtype = llfi_dtype_of(s->g, s->demands.at[t->out[c].demand].node);

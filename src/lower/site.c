@@ -98,8 +98,8 @@ LLVMValueRef llfi_site_load(llfi_site *s, uint32_t demand, const llfi_tile *tile
 {
     llfi_emit *e = &s->emit;
     uint32_t width = tile ? tile->width : 1;
-    llfi_access how = width == 1 ? LLFI_ACCESS_VECTOR
-                                 : llfi_access_of(s->g, &s->demands, demand, width, tile->aligned, NULL);
+    llfi_access how =
+        width == 1 ? LLFI_ACCESS_VECTOR : llfi_access_of(s->g, &s->demands, demand, width, tile->steps, NULL);
     if (how == LLFI_ACCESS_VECTOR)
         return access(s, demand, tile, 0, width);
     if (how == LLFI_ACCESS_BACK)

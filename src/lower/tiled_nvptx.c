@@ -244,7 +244,7 @@ static llf_status load_rows(const tiles *t, const road *r)
             uint32_t width = t->p->width / lanes;
             llfi_tile tile = point(t, &r->rows, p * lanes + i, (uint32_t[]){width, 1}, axis);
             tile.width = width;
-            tile.aligned = r->vectors;
+            tile.steps = tile.aligned = r->vectors;
             for (uint32_t c = 0; c < t->ins; c++) {
                 if (t->in[c].stage)
                     continue;

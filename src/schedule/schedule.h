@@ -56,6 +56,7 @@ struct llfi_schedule {
     uint32_t
         *multiple; /* indices of extents that must be multiples of width, or else no access is a vector */
     uint32_t multiples;
+    bool steps;            /* host: vectors begin at multiples of their width where extents allow it */
     uint32_t threads;      /* a block */
     uint32_t width;        /* elements a vector; 1: scalar */
     uint32_t slice;        /* lanes computed at once, a divisor of width; fewer than width: in a loop */
