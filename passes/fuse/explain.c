@@ -19,6 +19,7 @@ typedef struct {
     uint32_t *met;    /* by kernel: last kernel that met it, plus 1 */
     uint32_t *mark;   /* by node: last union that counted it */
     uint32_t stamp;
+    llfi_needs extents;
     llf_id **read; /* by kernel: buffers read */
     uint32_t *reads;
 } explain;
@@ -76,6 +77,8 @@ static llf_status prepare(explain *x)
         for (uint32_t a = 0; a < node->arity && cls != LLFI_CLASS_VIEW; a++)
             x->view.users[x->view.source[llfi_args(x->g, node)[a]]]++;
     }
+    if (!llfi_needs_init(&x->extents, x->g, x->view.source, x->arena, x->p->mem))
+        return LLF_E_NOMEM;
     return index_readers(x);
 }
 
@@ -87,6 +90,17 @@ static bool fresh(explain *x, llf_id id)
         return false;
     x->mark[id] = x->stamp;
     return true;
+}
+
+/* Of operand `k` of `id`. Out of memory: as if it needed none; the text will say so. */
+static void extents(explain *x, llf_id id, uint32_t k, llfi_fuse_size *s)
+{
+    uint32_t c;
+    if (!llfi_needs_class(&x->extents, id, k, 0, &c) || c == LLFI_NEEDS_NONE)
+        return;
+    llfi_needs_kind *kind = &x->extents.at.at[c];
+    s->extents += kind->stamp == x->stamp ? 0 : kind->most;
+    kind->stamp = x->stamp;
 }
 
 /* Size of two kernels as one. */
@@ -115,6 +129,7 @@ static llfi_fuse_size both(explain *x, uint32_t a, uint32_t b)
                 llf_id p = x->view.source[llfi_args(x->g, n)[k]];
                 const llfi_node *q = llfi_node_at(x->g, p);
                 s.scalars += llfi_node_is_scalar(q) && fresh(x, p);
+                extents(x, x->p->kernel[pair[i]].member[m], k, &s);
             }
         }
     return s;
@@ -316,6 +331,7 @@ llf_status llfi_plan_explain(llf_context *cx, const llf_graph *g, const llfi_pla
         st = one(&x, k, s);
     if (st == LLF_OK && s->failed)
         st = LLF_E_NOMEM;
+    llfi_needs_free(&x.extents);
     llfi_arena_destroy(&arena);
     return st == LLF_E_NOMEM ? llfi_nomem(&cx->diag) : st;
 }

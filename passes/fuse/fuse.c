@@ -71,6 +71,10 @@ static llf_status recomputed_size(search *s, llf_id v, const bool *moved, llfi_f
     *from_memory = true;
     for (size_t i = 0; i < s->groups.want.count; i++) {
         llf_id w = s->groups.want.at[i].id;
+        if (w >= g->nodes.count) {
+            size->extents += s->groups.extents.at.at[w - g->nodes.count].most;
+            continue;
+        }
         bool inside = s->view.role[w] == LLFI_ROLE_RECOMPUTE;
         bool scalar = llfi_node_at(g, w)->op == LLF_OP_INPUT && llfi_node_at(g, w)->scalar;
         size->nodes += inside;
@@ -192,6 +196,8 @@ static llf_status find_recomputed(search *s)
             LLF_TRY(try_cone(s, v, moved, alone, behind));
     }
     memset(s->groups.stamp, 0, g->nodes.count * sizeof *s->groups.stamp);
+    for (size_t i = 0; i < s->groups.extents.at.count; i++)
+        s->groups.extents.at.at[i].stamp = UINT32_MAX;
     return LLF_OK;
 }
 
@@ -254,12 +260,12 @@ static void decision(const search *s, const candidate *c, llf_id v, llfi_fuse_wh
     bool fused = why == LLFI_WHY_FUSED;
     llfi_log(s->cx, LLFI_LOG_FUSION,
              "{\"a\":\"%s\",\"b\":\"%s\",\"verdict\":\"%s\",\"reason\":\"%s\",\"score\":%lld,"
-             "\"saved_bytes\":%lld,\"nodes\":%u,\"reads\":%u,\"stores\":%u,\"scalars\":%u,\"moved\":%u,"
-             "\"cost\":%llu}",
+             "\"saved_bytes\":%lld,\"nodes\":%u,\"reads\":%u,\"stores\":%u,\"scalars\":%u,\"extents\":%u,"
+             "\"moved\":%u,\"cost\":%llu}",
              a.at ? a.at : "", b.at ? b.at : "", fused ? "fuse" : "apart",
              llfi_why_code(fused && c->hinted ? LLFI_WHY_HINT : why), (long long)c->score,
              (long long)llfi_cost_saved(&s->view, c->node, v), size->nodes, size->reads, size->stores,
-             size->scalars, size->moved, (unsigned long long)size->cost);
+             size->scalars, size->extents, size->moved, (unsigned long long)size->cost);
     llfi_str_free(&a);
     llfi_str_free(&b);
 }
@@ -379,6 +385,13 @@ typedef struct {
     uint32_t *first, *kernel;
 } homes;
 
+/* Of a group, a node that it recomputes? */
+static bool recomputed_entry(const search *s, const llfi_fuse_entry *e)
+{
+    return e->owner != LLFI_GROUP_NONE && e->id < s->g->nodes.count &&
+           s->view.role[e->id] == LLFI_ROLE_RECOMPUTE;
+}
+
 static llf_status find_homes(search *s, const uint32_t *kernel_of, homes *h)
 {
     size_t n = s->g->nodes.count, total = 0;
@@ -387,7 +400,7 @@ static llf_status find_homes(search *s, const uint32_t *kernel_of, homes *h)
         return llfi_nomem(&s->cx->diag);
     for (size_t i = 0; i < s->groups.entries.count; i++) {
         const llfi_fuse_entry *e = &s->groups.entries.at[i];
-        if (e->owner != LLFI_GROUP_NONE && s->view.role[e->id] == LLFI_ROLE_RECOMPUTE) {
+        if (recomputed_entry(s, e)) {
             h->first[e->id + 2]++;
             total++;
         }
@@ -399,7 +412,7 @@ static llf_status find_homes(search *s, const uint32_t *kernel_of, homes *h)
         h->first[i] += h->first[i - 1];
     for (size_t i = 0; i < s->groups.entries.count; i++) {
         const llfi_fuse_entry *e = &s->groups.entries.at[i];
-        if (e->owner != LLFI_GROUP_NONE && s->view.role[e->id] == LLFI_ROLE_RECOMPUTE)
+        if (recomputed_entry(s, e))
             h->kernel[h->first[e->id + 1]++] = kernel_of[e->owner];
     }
     return LLF_OK;
@@ -517,7 +530,7 @@ static llf_status write_plan(search *s, llfi_plan *p)
 #ifndef NDEBUG
     check_sizes(s, p, kernel_of, stored);
 #endif
-    LLF_TRY(llfi_fuse_horizontal(s->cx, &s->view, s->names, level, s->scratch, p));
+    LLF_TRY(llfi_fuse_horizontal(s->cx, &s->view, &s->groups.extents, s->names, level, s->scratch, p));
     return llfi_plan_parts(s->g, p);
 }
 

@@ -39,6 +39,7 @@ typedef struct {
     uint32_t reads, stores; /* distinct buffers */
     uint32_t scalars;       /* host scalars in the argument block */
     uint32_t moved;         /* demands that index maps add to one a node: at most */
+    uint32_t extents;       /* arguments that tell indices of extents: about, see needs.c */
     uint64_t cost;          /* estimated instructions per element */
 } llfi_fuse_size;
 
@@ -91,6 +92,35 @@ typedef struct {
 llfi_fuse_why llfi_legal_parts(const llfi_fuse_options *, const llfi_parts_size *);
 /* Argument bytes of a kernel of several parts: for each its slots, and where its blocks begin. */
 uint64_t llfi_legal_parts_bytes(uint32_t parts, uint64_t slots);
+
+/* Argument bytes of a kernel of one part. */
+uint64_t llfi_legal_bytes(const llfi_fuse_size *);
+
+/* ---- needs.c: arguments that operands need beside their buffers, where extents are symbols */
+#define LLFI_NEEDS_NONE UINT32_MAX
+typedef struct {
+    uint64_t hash;  /* what is between operand and user, and their dims */
+    uint32_t most;  /* arguments, about */
+    uint32_t stamp; /* the caller's */
+} llfi_needs_kind;
+typedef struct {
+    const llf_graph *g;
+    const llf_id *source;
+    const llf_allocator *mem;
+    bool none;        /* no symbols, no arguments */
+    uint64_t *view;   /* by view: hash of what lies between it and its source; else 0 */
+    uint32_t *behind; /* by view: what the views from it to its source add */
+    LLFI_VEC(llfi_needs_kind) at;
+    llfi_map index; /* at, by hash */
+} llfi_needs;
+bool llfi_needs_init(llfi_needs *, const llf_graph *, const llf_id *source, llfi_arena *,
+                     const llf_allocator *); /* false: out of memory */
+void llfi_needs_free(llfi_needs *);
+/* Arguments that operand `k` may need. */
+uint32_t llfi_needs_of(const llfi_needs *, llf_id user, uint32_t k);
+/* The class of that operand in `at`, or NONE: it needs none. `within`: in what the user is evaluated, if not
+ * at its own points; 0: at its own. false: out of memory. */
+bool llfi_needs_class(llfi_needs *, llf_id user, uint32_t k, uint64_t within, uint32_t *out);
 
 /* ---- cost.c, for heuristics and logs: bytes per element that having `b` beside `a` saves */
 int64_t llfi_cost_saved(const llfi_fuse_view *, llf_id a, llf_id b);
@@ -150,6 +180,7 @@ typedef struct {
     llfi_map index;           /* (group, id) -> entry */
     LLFI_VEC(llfi_want) want; /* of the node being placed */
     LLFI_VEC(llf_id) work;
+    llfi_needs extents;     /* class c is entry and want nodes.count + c */
     uint64_t spent, earned; /* budget of failed merges: linear in the nodes placed */
 } llfi_groups;
 
@@ -174,7 +205,8 @@ llf_status llfi_parts_find(llfi_parts *, llfi_arena *arena, llfi_kernel *);
 
 /* ---- horizontal.c: kernels of one level (by kernel, ascending) that are independent become one launch.
  * `names`: for the log, NULL: none. */
-llf_status llfi_fuse_horizontal(llf_context *, const llfi_fuse_view *, const llfi_value_name *names,
-                                const uint32_t *level, llfi_arena *scratch, llfi_plan *);
+llf_status llfi_fuse_horizontal(llf_context *, const llfi_fuse_view *, const llfi_needs *,
+                                const llfi_value_name *names, const uint32_t *level, llfi_arena *scratch,
+                                llfi_plan *);
 
 #endif

@@ -16,7 +16,8 @@ llf_status llfi_groups_init(llfi_groups *gs, llf_context *cx, const llfi_fuse_vi
     gs->next = llfi_arena_alloc(arena, n * sizeof *gs->next);
     gs->rest = llfi_arena_alloc(arena, n * sizeof *gs->rest);
     gs->stamp = llfi_arena_alloc(arena, n * sizeof *gs->stamp);
-    if (!gs->group || !gs->of || !gs->next || !gs->rest || !gs->stamp)
+    if (!llfi_needs_init(&gs->extents, view->g, view->source, arena, &cx->mem) || !gs->group || !gs->of ||
+        !gs->next || !gs->rest || !gs->stamp)
         return llfi_nomem(&cx->diag);
     for (size_t i = 0; i + 1 < n; i++) {
         gs->of[i] = LLFI_GROUP_NONE;
@@ -31,6 +32,7 @@ void llfi_groups_free(llfi_groups *gs)
     llfi_vec_free(&gs->cx->mem, &gs->want);
     llfi_vec_free(&gs->cx->mem, &gs->work);
     llfi_map_free(&gs->cx->mem, &gs->index);
+    llfi_needs_free(&gs->extents);
 }
 
 static uint32_t root(const llfi_groups *gs, uint32_t group)
@@ -43,6 +45,17 @@ static uint32_t root(const llfi_groups *gs, uint32_t group)
 uint32_t llfi_group_find(const llfi_groups *gs, llf_id own)
 {
     return gs->of[own] == LLFI_GROUP_NONE ? LLFI_GROUP_NONE : root(gs, gs->of[own]);
+}
+
+/* Is it a class of extents, not a node? */
+static bool is_class(const llfi_groups *gs, llf_id id)
+{
+    return id >= gs->view->g->nodes.count;
+}
+
+static bool has_role(const llfi_groups *gs, llf_id id, llfi_role role)
+{
+    return !is_class(gs, id) && gs->view->role[id] == role;
 }
 
 /* ---- wants */
@@ -63,6 +76,33 @@ static bool want(llfi_groups *gs, llf_id v, llf_id id, uint32_t uses, bool moved
     return true;
 }
 
+/* The extents that operand `k` of `user`, wanted by `v`, needs. */
+static bool want_extents(llfi_groups *gs, llf_id v, llf_id user, uint32_t k, uint64_t within)
+{
+    uint32_t c;
+    if (gs->extents.none)
+        return true;
+    if (!llfi_needs_class(&gs->extents, user, k, within, &c))
+        return false;
+    if (c == LLFI_NEEDS_NONE || gs->extents.at.at[c].stamp == v)
+        return true;
+    gs->extents.at.at[c].stamp = v;
+    if (!llfi_vec_reserve(&gs->cx->mem, &gs->want, 1))
+        return false;
+    gs->want.at[gs->want.count++] = (llfi_want){(llf_id)gs->view->g->nodes.count + c, 0, false};
+    return true;
+}
+
+/* How `v` reads what it reads: by what is between. */
+static uint64_t ways(const llfi_groups *gs, llf_id v)
+{
+    const llfi_node *n = llfi_node_at(gs->view->g, v);
+    uint64_t h = llfi_hash_u64(1, n->type);
+    for (uint32_t k = 0; k < n->arity && !gs->extents.none; k++)
+        h = llfi_hash_u64(h, gs->extents.view[llfi_args(gs->view->g, n)[k]]);
+    return h | 1;
+}
+
 llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
 {
     const llf_graph *g = gs->view->g;
@@ -77,13 +117,18 @@ llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
             !want(gs, v, p, uses, llfi_legal_moved(g, gs->view->source, v, k)))
             return llfi_nomem(&gs->cx->diag);
     }
+    for (uint32_t k = 0; k < n->arity; k++)
+        if (!want_extents(gs, v, v, k, 0))
+            return llfi_nomem(&gs->cx->diag);
+    uint64_t within = gs->work.count ? ways(gs, v) : 0;
     while (gs->work.count) {
         llf_id r = gs->work.at[--gs->work.count];
         bool anywhere = llfi_type_of(g, r).rank > 0; /* at which points it is wanted is not looked into */
         for (uint32_t k = 0; k < llfi_node_at(g, r)->arity; k++) {
             llf_id p = llfi_fuse_operand(gs->view, r, k);
             bool moved = llfi_type_of(g, p).rank && (anywhere || llfi_legal_moved(g, gs->view->source, r, k));
-            if (!llfi_node_is_free(llfi_node_at(g, p)) && !want(gs, v, p, 0, moved))
+            if ((!llfi_node_is_free(llfi_node_at(g, p)) && !want(gs, v, p, 0, moved)) ||
+                !want_extents(gs, v, r, k, anywhere ? within : 0))
                 return llfi_nomem(&gs->cx->diag);
         }
     }
@@ -129,6 +174,10 @@ static bool attach(llfi_groups *gs, uint32_t group, uint32_t at)
 static void weigh(const llfi_groups *gs, llf_id id, bool add, llfi_fuse_size *s)
 {
     uint32_t one = add ? 1u : (uint32_t)-1;
+    if (is_class(gs, id)) {
+        s->extents += one * gs->extents.at.at[id - gs->view->g->nodes.count].most;
+        return;
+    }
     const llfi_node *n = llfi_node_at(gs->view->g, id);
     if (gs->view->role[id] == LLFI_ROLE_RECOMPUTE) {
         uint64_t cost = llfi_legal_cost(gs->view->g, id);
@@ -184,7 +233,7 @@ llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id 
     s.cost += llfi_legal_cost(view->g, v);
     for (size_t i = 0; i < gs->want.count; i++) {
         llf_id p = gs->want.at[i].id;
-        if (view->role[p] == LLFI_ROLE_OWN) {
+        if (has_role(gs, p, LLFI_ROLE_OWN)) {
             uint32_t other = llfi_group_find(gs, p);
             if (other == group) {
                 moved = moved || gs->want.at[i].moved;
@@ -224,7 +273,7 @@ llf_status llfi_group_join(llfi_groups *gs, uint32_t group, llf_id v, const llfi
     gs->earned += BUDGET_A_NODE;
     for (size_t i = 0; i < gs->want.count; i++) {
         llfi_want w = gs->want.at[i];
-        if (gs->view->role[w.id] == LLFI_ROLE_OWN) {
+        if (has_role(gs, w.id, LLFI_ROLE_OWN)) {
             uint32_t other = llfi_group_find(gs, w.id);
             if (other == group) {
                 gs->rest[w.id] -= w.uses;
@@ -275,7 +324,7 @@ static void internal(const llfi_groups *gs, const llfi_fuse_entry *e, llfi_fuse_
 
 static bool made_by(const llfi_groups *gs, llf_id id, uint32_t group)
 {
-    return gs->view->role[id] == LLFI_ROLE_OWN && llfi_group_find(gs, id) == group;
+    return has_role(gs, id, LLFI_ROLE_OWN) && llfi_group_find(gs, id) == group;
 }
 
 static llfi_fuse_size union_size(const llfi_groups *gs, uint32_t big, uint32_t small, bool *moved)
@@ -286,6 +335,7 @@ static llfi_fuse_size union_size(const llfi_groups *gs, uint32_t big, uint32_t s
                         .stores = a->size.stores + b->size.stores,
                         .scalars = a->size.scalars + b->size.scalars,
                         .moved = a->size.moved + b->size.moved,
+                        .extents = a->size.extents + b->size.extents,
                         .cost = a->size.cost + b->size.cost};
     *moved = false;
     for (uint32_t at = b->entry; at != UINT32_MAX; at = gs->entries.at[at].next) {

@@ -33,6 +33,7 @@ typedef struct {
 typedef struct {
     llf_context *cx;
     const llfi_fuse_view *view;
+    const llfi_needs *extents;
     const llf_graph *g;
     llfi_plan *p;
     llfi_arena *scratch;
@@ -87,21 +88,6 @@ static bool meet(search *s, uint32_t k, llf_id id, bool *fresh)
     return true;
 }
 
-/* Extents that offsets of this operand may need as arguments: those not known at compile time, of all that
- * lies between, each as itself and as a factor of strides. */
-static uint32_t extents(const search *s, llf_id user, llf_id operand)
-{
-    uint32_t n = 0;
-    int64_t value;
-    const llf_id end[2] = {user, s->view->source[operand]};
-    for (uint32_t e = 0; e < 2; e++) {
-        llfi_type t = llfi_type_of(s->g, end[e]);
-        for (uint32_t i = 0; i < t.rank; i++)
-            n += 2u * !llfi_dim_is_const(s->g->dims, t.dim[i], &value);
-    }
-    return n;
-}
-
 static bool operand(search *s, unit *u, uint32_t k, llf_id user, uint32_t a)
 {
     llf_id given = llfi_args(s->g, llfi_node_at(s->g, user))[a], id = s->view->source[given];
@@ -117,9 +103,12 @@ static bool operand(search *s, unit *u, uint32_t k, llf_id user, uint32_t a)
         if (n->op == LLF_OP_INPUT)
             u->slots += 2 * llfi_type_of(s->g, id).rank; /* room for strides that prepare may find */
     }
+    /* Each as if no other needed the same: several parts have no table to fall back on. A value that is
+     * recomputed may be evaluated at several places. */
+    u->slots += llfi_needs_of(s->extents, user, a) *
+                (s->view->role[user] == LLFI_ROLE_RECOMPUTE ? 1 + s->view->spread[user] : 1);
     if (moved) {
         u->body = hash_dims(s->g, hash_dims(s->g, llfi_hash_u64(u->body, s->view_hash[given]), id), user);
-        u->slots += extents(s, user, given);
         u->permuted = u->permuted || s->view_hash[given] & 1;
     }
     return true;
@@ -375,10 +364,12 @@ static llf_status run(search *s, const uint32_t *level)
     return write_plan(s);
 }
 
-llf_status llfi_fuse_horizontal(llf_context *cx, const llfi_fuse_view *view, const llfi_value_name *names,
-                                const uint32_t *level, llfi_arena *scratch, llfi_plan *p)
+llf_status llfi_fuse_horizontal(llf_context *cx, const llfi_fuse_view *view, const llfi_needs *extents,
+                                const llfi_value_name *names, const uint32_t *level, llfi_arena *scratch,
+                                llfi_plan *p)
 {
-    search s = {.cx = cx, .view = view, .g = view->g, .p = p, .scratch = scratch, .names = names};
+    search s = {
+        .cx = cx, .view = view, .extents = extents, .g = view->g, .p = p, .scratch = scratch, .names = names};
     if (p->kernels < 2 || view->options->params.max_kernel_parts < 2)
         return LLF_OK;
     llf_status status = run(&s, level);

@@ -53,10 +53,12 @@ uint32_t llfi_legal_moves(const llfi_fuse_view *v, llf_id id)
     return moves;
 }
 
-/* Argument bytes: one 8-byte slot a buffer or scalar and two for the extent. */
-static uint64_t param_bytes(const llfi_fuse_size *s)
+/* One 8-byte slot a buffer or scalar and two for the extent; where indices are taken apart, what that takes,
+ * the space's own extents among it. */
+uint64_t llfi_legal_bytes(const llfi_fuse_size *s)
 {
-    return 8 * ((uint64_t)s->reads + s->stores + s->scalars) + 16;
+    uint64_t extents = s->extents ? (uint64_t)s->extents + LLFI_RANK - 1 : 0;
+    return 8 * ((uint64_t)s->reads + s->stores + s->scalars + extents) + 16;
 }
 
 llfi_fuse_why llfi_legal_size(const llfi_fuse_options *o, const llfi_fuse_size *s)
@@ -65,7 +67,7 @@ llfi_fuse_why llfi_legal_size(const llfi_fuse_options *o, const llfi_fuse_size *
         return LLFI_WHY_NODES;
     if ((int64_t)s->reads + s->stores > o->params.max_kernel_buffers)
         return LLFI_WHY_BUFFERS;
-    if (param_bytes(s) > o->param_bytes)
+    if (llfi_legal_bytes(s) > o->param_bytes)
         return LLFI_WHY_PARAMS;
     if (s->moved > s->nodes + 32)
         return LLFI_WHY_DEMANDS;
@@ -129,7 +131,7 @@ llfi_fuse_why llfi_legal_level(uint32_t level, uint32_t need, uint32_t consumer)
 bool llfi_legal_recompute(const llfi_fuse_options *o, const llfi_fuse_size *s)
 {
     return s->nodes <= o->params.recompute_scalar_nodes && s->nodes <= o->params.max_kernel_nodes / 4 &&
-           s->reads <= o->params.max_kernel_buffers / 4 && param_bytes(s) <= o->param_bytes / 4 &&
+           s->reads <= o->params.max_kernel_buffers / 4 && llfi_legal_bytes(s) <= o->param_bytes / 4 &&
            s->cost <= (uint64_t)o->params.max_kernel_cost / 4;
 }
 
@@ -142,5 +144,5 @@ bool llfi_legal_spread(const llfi_fuse_options *o, const llfi_fuse_size *s, uint
 {
     return spread <= LLFI_SPREAD_MAX && s->cost <= (uint64_t)o->params.recompute_moved_cost &&
            s->nodes <= o->params.max_kernel_nodes / 4 && s->reads <= o->params.max_kernel_buffers / 4 &&
-           param_bytes(s) <= o->param_bytes / 4 && s->cost <= (uint64_t)o->params.max_kernel_cost / 4;
+           llfi_legal_bytes(s) <= o->param_bytes / 4 && s->cost <= (uint64_t)o->params.max_kernel_cost / 4;
 }

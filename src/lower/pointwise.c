@@ -91,11 +91,12 @@ static llf_status add_dims(llf_graph *g, const llfi_kernel *k, const llfi_demand
     return s->dim[0] != LLFI_DIM_NONE ? LLF_OK : llfi_dims_nomem(g->dims) ? LLF_E_NOMEM : LLF_E_LIMIT;
 }
 
-/* Strides of many inputs can be more than a kernel may have parameters: then they stand in memory. */
-static llf_status use_table(const llf_graph *g, uint32_t dims, const llfi_target *target, llfi_schedule *s)
+/* Extents, and strides of many inputs, can be more than a kernel may have parameters: then they stand in
+ * memory. */
+static llf_status use_table(uint32_t dims, const llfi_target *target, llfi_schedule *s)
 {
     uint32_t first = s->args - dims;
-    if (!g->strides || !dims || ((uint64_t)first + 1) * 8 > target->param_bytes)
+    if (!dims || ((uint64_t)first + 1) * 8 > target->param_bytes)
         return LLF_E_LIMIT;
     memmove(s->arg + first + 1, s->arg + first, dims * sizeof *s->arg);
     s->arg[first] = (llfi_arg){.kind = LLFI_ARG_TABLE, .dtype = LLF_I64};
@@ -127,7 +128,7 @@ llf_status llfi_pointwise_plan(llf_graph *g, const llfi_kernel *k, const llfi_ta
         return LLF_E_NOMEM;
     add_arguments(s, g, k, &list, values, sums);
     if (s->args * 8 > target->param_bytes)
-        LLF_TRY(use_table(g, list.dims, target, s));
+        LLF_TRY(use_table(list.dims, target, s));
     for (uint32_t i = list.uniform; i < list.count; i++) {
         llf_dtype dtype = llfi_dtype_of(g, list.at[i].node);
         if (!list.at[i].leaf)
