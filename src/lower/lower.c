@@ -33,9 +33,11 @@ static llf_status build(llfi_site *s, llf_status (*begin)(llfi_site *))
     LLF_TRY(llfi_index_begin(s));
     s->val = llfi_arena_alloc(s->arena, (s->demands.count + 1) * sizeof *s->val);
     s->fixed = llfi_arena_alloc(s->arena, (s->demands.count + 1) * sizeof *s->fixed);
+    s->absorbed = llfi_arena_alloc(s->arena, (s->demands.count + 1) * sizeof *s->absorbed);
     s->arg = llfi_arena_alloc(s->arena, (s->schedule->args + 1) * sizeof *s->arg);
-    if (!s->val || !s->fixed || !s->arg)
+    if (!s->val || !s->fixed || !s->absorbed || !s->arg)
         return llfi_nomem(s->emit.diag);
+    llfi_site_absorb(s);
     LLF_TRY(begin(s));
     LLF_TRY(llfi_lower(s, NULL, 0, s->demands.uniform));
     LLF_TRY(s->schedule->skeleton->emit(s));

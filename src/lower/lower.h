@@ -41,6 +41,7 @@ typedef struct llfi_emit {
         LLVMValueRef arg, result[2];
     } memo[8];
     uint32_t memos;
+    bool may_flush; /* a subnormal result of the op being made may as well be 0: nobody can tell */
     llfi_diag *diag;
     llf_status status; /* first failure inside an emitter; checked by llfi_lower */
 } llfi_emit;
@@ -93,6 +94,8 @@ typedef struct llfi_site {
     llfi_demands demands;
     LLVMValueRef *val; /* by demand, in register form; scope 0: width 1; NULL: not yet made */
     bool *fixed;       /* by demand: made of literals alone, by EXACT ops */
+    bool *absorbed;    /* by demand: an f32 that is nowhere but added to literals beside which a subnormal is
+                          lost */
     LLVMValueRef function;
     LLVMValueRef *arg;        /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar;
                                  NULL: in a table (llfi_index_dim) */
@@ -126,6 +129,8 @@ llf_status llfi_lower_index(llfi_site *, const llfi_tile *, uint32_t demand, con
 llf_status llfi_lower_iota(llfi_site *, const llfi_tile *, uint32_t demand, LLVMValueRef *out);
 llf_status llfi_index_begin(llfi_site *);
 void llfi_index_forget(llfi_site *); /* values of a block that is left behind */
+/* Fills llfi_site.absorbed. */
+void llfi_site_absorb(llfi_site *);
 /* Forgets scope 1 values, to lower the same demands again for another tile (the tail). */
 void llfi_site_forget(llfi_site *);
 /* "llf_poi_fused_mul_add_sigmoid_1a2b3c4d" */

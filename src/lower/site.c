@@ -152,6 +152,30 @@ static LLVMValueRef operand(llfi_site *s, const llfi_demand *user, uint32_t dema
     return splat ? llfi_emit_splat(&s->emit, s->val[demand], s->emit.width) : s->val[demand];
 }
 
+/* Is the demand an f32 literal beside which every subnormal number is less than half of a last place? */
+static bool is_large(const llfi_site *s, uint32_t demand)
+{
+    const llfi_node *n = llfi_node_at(s->g, s->demands.at[demand].node);
+    uint64_t exponent = n->attr >> 23 & 0xff;
+    return n->op == LLF_OP_CONST && exponent >= 64 && exponent < 255;
+}
+
+void llfi_site_absorb(llfi_site *s)
+{
+    const llfi_demands *list = &s->demands;
+    for (uint32_t i = 0; i < list->count; i++)
+        s->absorbed[i] = !list->at[i].leaf && llfi_dtype_of(s->g, list->at[i].node) == LLF_F32;
+    for (uint32_t i = 0; i < s->kernel->stores && list->count; i++)
+        s->absorbed[list->store[i]] = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const llfi_demand *d = &list->at[i];
+        const llfi_node *n = llfi_node_at(s->g, d->node);
+        for (uint32_t a = 0; a < n->arity && !d->leaf; a++)
+            if (n->op != LLF_OP_ADD || !is_large(s, d->arg[!a]))
+                s->absorbed[d->arg[a]] = false;
+    }
+}
+
 /* The same number, which no compiler can know: some address's topmost bit, never set, is put into it. Without
  * this a function of a literal would have other bits in a kernel that sees the literal than in one that loads
  * it. */
@@ -202,7 +226,9 @@ static llf_status compute(llfi_site *s, const llfi_tile *tile, uint32_t demand, 
     s->fixed[demand] = fixed;
     if (chooses)
         return llfi_lower_index(s, tile, demand, arg, out);
+    e->may_flush = s->absorbed[demand];
     *out = emitters[n->op](e, d->node, arg);
+    e->may_flush = false;
     if (e->status == LLF_OK && !*out)
         return llfi_fail(e->diag, LLF_E_INTERNAL, "the emitter of %s gave nothing", llfi_ops[n->op].name);
     return e->status;

@@ -273,6 +273,29 @@ static void bf16_arithmetic_is_native(void **state)
     }
 }
 
+/* 1 + exp2(x): a subnormal power is lost in the sum, so its scaling is left out; not where the power itself
+ * is wanted, nor where the literal is small. */
+static void powers_that_a_sum_absorbs_need_no_subnormals(void **state)
+{
+    (void)state;
+    NEED_NVPTX();
+    for (int i = 0; i < 5; i++) {
+        fixture f = fixture_make();
+        llf_id x = input(&f, "x", LLF_F32), e = llf_exp2(f.g, x);
+        llf_id y = i == 1   ? llf_add(f.g, e, x)
+                   : i == 2 ? llf_add(f.g, e, llf_const(f.g, LLF_F32, 1e-30))
+                   : i == 3 ? llf_mul(f.g, e, llf_const(f.g, LLF_F32, 1.0))
+                            : llf_add(f.g, llf_const(f.g, LLF_F32, 1.0), e);
+        assert_int_equal(llf_output(f.g, y), LLF_OK);
+        if (i == 4)
+            assert_int_equal(llf_output(f.g, e), LLF_OK);
+        const char *ptx = ptx_of(&f, x, "nvptx:sm_90a");
+        assert_true(count(ptx, "ex2.approx") > 0);
+        assert_int_equal(count(ptx, "ex2.approx.ftz") > 0, i == 0);
+        fixture_free(&f);
+    }
+}
+
 /* Promise 4: the same bytes again. */
 static void the_same_kernel_gives_the_same_text(void **state)
 {
@@ -305,6 +328,7 @@ int main(void)
         cmocka_unit_test(a_comparison_stays_what_it_is_beside_a_cast),
         cmocka_unit_test(functions_of_literals_are_left_to_the_device),
         cmocka_unit_test(bf16_arithmetic_is_native),
+        cmocka_unit_test(powers_that_a_sum_absorbs_need_no_subnormals),
         cmocka_unit_test(the_same_kernel_gives_the_same_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

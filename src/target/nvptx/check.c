@@ -16,10 +16,10 @@ static const char *const registers[] = {"llvm.nvvm.read.ptx.sreg.tid.", "llvm.nv
                                         "llvm.nvvm.read.ptx.sreg.ctaid.", "llvm.nvvm.read.ptx.sreg.nctaid.",
                                         NULL};
 
-/* Exact names: approximations that div.c refines. */
-static const char *const approximations[] = {"llvm.nvvm.rcp.approx.ftz.f", "llvm.nvvm.rcp.approx.ftz.d",
+/* Exact names: approximations that div.c refines, and exp2 where subnormals are lost anyway. */
+static const char *const approximations[] = {"llvm.nvvm.rcp.approx.ftz.f",   "llvm.nvvm.rcp.approx.ftz.d",
                                              "llvm.nvvm.rsqrt.approx.ftz.f", "llvm.nvvm.rsqrt.approx.ftz.d",
-                                             NULL};
+                                             "llvm.nvvm.ex2.approx.ftz.f",   NULL};
 
 /* Exact names: barriers of a block. */
 static const char *const barriers[] = {"llvm.nvvm.barrier.cta.sync.aligned.all", "llvm.nvvm.barrier0", NULL};

@@ -16,10 +16,28 @@ static LLVMValueRef call_lanes(llfi_emit *e, const char *name, LLVMTypeRef scala
     return llfi_emit_by_lane(e, type, f, x);
 }
 
+/* libdevice's exp2 for everything but subnormals, which come out as 0: ex2.approx.ftz alone, without the
+ * scaling of arguments below -126. */
+static LLVMValueRef exp2_flushed(llfi_emit *e, LLVMValueRef x)
+{
+    static const char name[] = "llvm.nvvm.ex2.approx.ftz.f"; /* newer LLVM: one name for all types, .f32 */
+    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    if (!id) {
+        e->status = llfi_fail(e->diag, LLF_E_LLVM, "this LLVM has no intrinsic %s", name);
+        return x;
+    }
+    size_t overloaded = LLVMIntrinsicIsOverloaded(id) ? 1 : 0;
+    LLVMTypeRef type = e->f32;
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, id, &type, overloaded);
+    return llfi_emit_by_lane(e, LLVMIntrinsicGetType(e->lx, id, &type, overloaded), f, x);
+}
+
 static LLVMValueRef function(llfi_emit *e, llf_op op, llf_dtype compute, LLVMValueRef x)
 {
     bool wide = compute == LLF_F64;
     const char *name = NULL;
+    if (!wide && op == LLF_OP_EXP2 && e->may_flush)
+        return exp2_flushed(e, x);
     if (!wide && (op == LLF_OP_SIN || op == LLF_OP_COS))
         return llfi_nvptx_sincos(e, op == LLF_OP_COS, x);
     switch (op) {
