@@ -40,6 +40,15 @@ static const struct {
     {"(%x: f32[N], %y: f32[M], %z: f32[2*M]) {\n  %0 = add %x, %y\n  %1 = slice %z, at=[N:]\n",
      "(%x: f32[N], %y: f32[N], %z: f32[2*N]) {\n  %0 = add %x, %y\n  %1 = slice %z, at=[N:]\n"},
     {"(%x: f32[N, 4]) {\n  %0 = squeeze %x, axes=[0]\n", "(%x: f32[1, 4]) {\n  %0 = squeeze %x, axes=[0]\n"},
+    /* index ops: pads (what is cut is no extent), iota, extents of concat */
+    {"(%x: f32[N], %y: f32[M], %z: f32[5]) {\n  %0 = add %x, %y\n  %1 = pad %z, 0.0, by=[M:-2]\n",
+     "(%x: f32[N], %y: f32[N], %z: f32[5]) {\n  %0 = add %x, %y\n  %1 = pad %z, 0.0, by=[N:-2]\n"},
+    {"(%x: f32[N], %y: f32[M]) {\n  %0 = add %x, %y\n  %1 = iota dtype=f32, shape=[2, M+1], axis=1\n",
+     "(%x: f32[N], %y: f32[N]) {\n  %0 = add %x, %y\n  %1 = iota dtype=f32, shape=[2, N+1], axis=1\n"},
+    {"(%x: f32[N], %y: f32[M], %z: f32[M+N]) {\n  %0 = add %x, %y\n  %1 = concat %x, %y, axis=0\n"
+     "  %2 = add %1, %z\n",
+     "(%x: f32[N], %y: f32[N], %z: f32[2*N]) {\n  %0 = add %x, %y\n  %1 = concat %x, %y, axis=0\n"
+     "  %2 = add %1, %z\n"},
     /* left alone: no symbol by itself on a side, products, at most */
     {"(%x: f32[N, M], %y: f32[K]) {\n  %0 = reshape %x, shape=[2*K]\n", ""},
     {"(%x: f32[N, K], %y: f32[M, K]) {\n  %0 = reshape %x, shape=[K*M]\n", ""},
@@ -203,7 +212,9 @@ static void each_allocation_may_fail(void **state)
         llfi_plan_init(&f.plan, &f.cx->mem);
         fixture_parse(&f, "graph @t(%a: f32[N], %b: f32[M], %c: f32[K, 2], %d: f32[4*M]) {\n"
                           "  %0 = add %a, %b\n  %1 = slice %a, at=[1:-1]\n  %2 = reshape %c, shape=[-1]\n"
-                          "  %3 = mul %2, %0\n  %4 = slice %d, at=[M:N+M]\n  ret %3, %1, %4\n}\n");
+                          "  %3 = mul %2, %0\n  %4 = slice %d, at=[M:N+M]\n"
+                          "  %5 = pad %d, 0.0, by=[M:]\n  %6 = iota dtype=f32, shape=[M], axis=0\n"
+                          "  ret %3, %1, %4, %5, %6\n}\n");
         h.fail_at = h.calls + at;
         llf_status status = unify(&f);
         bool failed = h.calls >= h.fail_at;
