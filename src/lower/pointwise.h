@@ -37,6 +37,16 @@ llf_status llfi_pointwise_vectors(const llf_graph *, const llfi_demands *, llfi_
 llf_status llfi_pointwise_reciprocals(const llf_graph *, const llfi_demands *, const llfi_target *,
                                       llfi_arena *, llfi_schedule *);
 
+/* pointwise_runs.c, for GPUs: chooses schedule->runs and element_runs, after width and slice. */
+void llfi_pointwise_choose_runs(const llf_graph *, const llfi_kernel *, llfi_schedule *);
+/* Sums of buffers that vectors are chosen by, without those whose element is the same for a whole vector. */
+void llfi_pointwise_vector_sums(const llf_graph *, const llfi_kernel *, const llfi_demands *,
+                                llfi_pointwise_sums *);
+/* One thread's `runs` tiles of `width` elements, from elements `first`, first + space ... on: all loads
+ * before anything is stored, those that wait for an index after all others. Ends the function. */
+llf_status llfi_pointwise_runs(llfi_site *, uint32_t runs, uint32_t width, LLVMValueRef first,
+                               uint64_t space);
+
 /* pointwise_host.c: elements of a vector on the CPU. */
 uint32_t llfi_pointwise_host_width(const llfi_target *, const llfi_pointwise_sums *);
 

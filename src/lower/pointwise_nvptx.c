@@ -1,6 +1,7 @@
 /* pointwise_nvptx.c: one element vector a thread. Threads below the number of vectors take vectors, the rest
- * one element each; a misaligned buffer makes every thread one of the rest. Grid arithmetic stands in launch;
- * the kernel must not depend on how many blocks there are. */
+ * one element each; a misaligned buffer makes every thread one of the rest. With runs (schedule.runs) blocks
+ * take whole sets of runs, of vectors or, where none are taken, of elements, and the rest of the elements go
+ * one a thread. Grid arithmetic stands in launch; the kernel must not depend on how many blocks there are. */
 #include "lower/pointwise.h"
 
 #define BODY_COST 512u /* most estimated instructions of a thread: registers, and blocks that even out */
@@ -36,6 +37,8 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
 {
     llfi_pointwise_sums sums;
     LLF_TRY(llfi_pointwise_plan(g, k, target, VALUES, arena, s, &sums));
+    if (s->demands->forms)
+        llfi_pointwise_vector_sums(g, k, s->demands, &sums);
     /* Two parts of a kernel would share the loads from a table, all of them in registers at once. */
     s->width = s->table ? 1 : choose_width(&sums);
     int64_t inner;
@@ -45,6 +48,7 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     s->slice = placed ? s->width : choose_slice(&sums, s->width);
     s->one_body =
         s->width > 1 && !placed && s->slice <= ONE_BODY_LANES && s->slice * sums.cost > ONE_BODY_COST;
+    llfi_pointwise_choose_runs(g, k, s);
     uint32_t align = s->width * sums.most;
     s->vector_align = s->width == 1 ? 1 : align < 16 ? align : 16;
     s->threads = THREADS;
@@ -107,6 +111,73 @@ static llf_status store_uniform(llfi_site *s, LLVMValueRef thread)
     return LLF_OK;
 }
 
+/* Elements of a whole set of runs. */
+static uint64_t by_vectors(const llfi_schedule *s)
+{
+    return (uint64_t)s->threads * s->runs * s->width;
+}
+
+static uint64_t by_elements(const llfi_schedule *s)
+{
+    return (uint64_t)s->threads * s->element_runs;
+}
+
+/* Blocks below `sets` go on in the block returned; the builder stands where the others do. */
+static LLVMBasicBlockRef branch_below(llfi_site *s, LLVMValueRef index, LLVMValueRef sets)
+{
+    LLVMBuilderRef b = s->emit.b;
+    LLVMBasicBlockRef below = block(s), others = block(s);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, index, sets, ""), below, others);
+    LLVMPositionBuilderAtEnd(b, others);
+    return below;
+}
+
+static LLVMValueRef scaled(llfi_site *s, LLVMValueRef x, uint64_t by)
+{
+    return LLVMBuildMul(s->emit.b, x, constant(s, by), "");
+}
+
+/* `first` element of a block's sets, then its threads' elements or vectors side by side. */
+static LLVMValueRef of_lane(llfi_site *s, LLVMValueRef first, LLVMValueRef lane, uint32_t width)
+{
+    return LLVMBuildAdd(s->emit.b, first, scaled(s, lane, width), "");
+}
+
+static llf_status emit_runs(llfi_site *s, LLVMValueRef index, LLVMValueRef lane)
+{
+    LLVMBuilderRef b = s->emit.b;
+    const llfi_schedule *p = s->schedule;
+    LLVMValueRef n = llfi_pointwise_dim(s, VALUE_N), sets, done;
+    LLVMBasicBlockRef vectors = NULL, elements_of = NULL;
+    sets = LLVMBuildUDiv(b, n, constant(s, by_elements(p)), "");
+    done = scaled(s, sets, by_elements(p));
+    if (p->width > 1) {
+        LLVMValueRef of = llfi_pointwise_dim(s, VALUE_VECTORS);
+        LLVMValueRef whole = LLVMBuildUDiv(b, of, constant(s, (uint64_t)p->threads * p->runs), "");
+        LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, of, constant(s, 0), "");
+        vectors = branch_below(s, index, whole);
+        sets = LLVMBuildSelect(b, none, sets, whole, "");
+        done = LLVMBuildSelect(b, none, done, scaled(s, whole, by_vectors(p)), "");
+    }
+    if (p->element_runs > 1)
+        elements_of = branch_below(s, index, sets);
+    LLVMValueRef left = LLVMBuildSub(b, index, sets, "");
+    LLVMValueRef rest = LLVMBuildAdd(b, done, scaled(s, left, p->threads), "");
+    LLF_TRY(elements(s, of_lane(s, rest, lane, 1), n));
+    if (elements_of) {
+        LLVMPositionBuilderAtEnd(b, elements_of);
+        LLVMValueRef first = of_lane(s, scaled(s, index, by_elements(p)), lane, 1);
+        LLF_TRY(llfi_pointwise_runs(s, p->element_runs, 1, first, p->threads));
+    }
+    if (!vectors)
+        return LLF_OK;
+    LLVMPositionBuilderAtEnd(b, vectors);
+    LLVMValueRef first = of_lane(s, scaled(s, index, by_vectors(p)), lane, p->width);
+    if (p->runs == 1)
+        return llfi_pointwise_tile(s, NULL, first);
+    return llfi_pointwise_runs(s, p->runs, p->width, first, (uint64_t)p->threads * p->width);
+}
+
 static llf_status emit(llfi_site *s)
 {
     LLVMBuilderRef b = s->emit.b;
@@ -119,6 +190,8 @@ static llf_status emit(llfi_site *s)
     LLVMValueRef n = llfi_pointwise_dim(s, VALUE_N);
     if (p->uniform_store)
         LLF_TRY(store_uniform(s, thread));
+    if (p->runs)
+        return emit_runs(s, index, lane);
     if (p->width == 1)
         return elements(s, thread, n);
     LLVMValueRef vectors = llfi_pointwise_dim(s, VALUE_VECTORS), width = constant(s, p->width);
@@ -157,6 +230,18 @@ static bool all_aligned(const llfi_schedule *s, const llfi_launch *l)
     return true;
 }
 
+/* Blocks for n elements, `vectors` vectors among them. */
+static int64_t blocks_of(const llfi_schedule *s, int64_t n, int64_t vectors)
+{
+    int64_t sets = 0, threads = vectors + (n - vectors * s->width);
+    if (s->runs) {
+        int64_t each = (int64_t)(vectors ? by_vectors(s) : by_elements(s));
+        sets = (vectors ? vectors * s->width : n) / each;
+        threads = n - sets * each;
+    }
+    return sets + threads / s->threads + (threads % s->threads != 0);
+}
+
 static llf_status launch(const llfi_schedule *s, llfi_launch *l)
 {
     int64_t n = l->extent[0], vectors = 0;
@@ -164,8 +249,7 @@ static llf_status launch(const llfi_schedule *s, llfi_launch *l)
         return LLF_E_ARG;
     if (s->width > 1 && all_aligned(s, l))
         vectors = n / s->width;
-    int64_t threads = vectors + (n - vectors * s->width);
-    int64_t blocks = threads / s->threads + (threads % s->threads != 0);
+    int64_t blocks = blocks_of(s, n, vectors);
     if (s->uniform_store && !blocks)
         blocks = 1;
     if (blocks > GRID_MAX)

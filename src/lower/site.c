@@ -258,7 +258,9 @@ llf_status llfi_store(llfi_site *s, const llfi_tile *tile, uint32_t demand)
     if (!bits)
         return e->status != LLF_OK ? e->status
                                    : llfi_fail(e->diag, LLF_E_INTERNAL, "node %u cannot be packed", d->node);
-    LLVMSetAlignment(LLVMBuildStore(e->b, bits, address(s, demand, base, tile, 0, false)),
-                     llfi_dtypes[dtype].bytes);
+    uint32_t bytes = llfi_dtypes[dtype].bytes, all = bytes * e->width;
+    if (e->width > 1 && tile->aligned)
+        bytes = all < 16 ? all : 16;
+    LLVMSetAlignment(LLVMBuildStore(e->b, bits, address(s, demand, base, tile, 0, false)), bytes);
     return e->status;
 }

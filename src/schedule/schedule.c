@@ -62,5 +62,7 @@ void llfi_schedule_print(const llfi_schedule *s, llfi_str *out)
         s->skeleton->name, s->threads, s->width, s->slice, s->vector_align, reads, written, scalars, s->cost);
     if (s->tile.x)
         llfi_str_printf(out, " tile=%ux%u axis=%u", s->tile.x, s->tile.y, s->tile.axis);
+    if (s->runs)
+        llfi_str_printf(out, " runs=%u element_runs=%u", s->runs, s->element_runs);
     llfi_str_add(out, "\n", 1);
 }

@@ -61,6 +61,8 @@ struct llfi_schedule {
     uint32_t width;        /* elements a vector; 1: scalar */
     uint32_t slice;        /* lanes computed at once, a divisor of width; fewer than width: in a loop */
     bool one_body;         /* GPU: threads with a vector and threads with an element share the arithmetic */
+    uint32_t runs;         /* GPU: vectors of a thread, a block apart; 0: no runs (pointwise_nvptx.c) */
+    uint32_t element_runs; /* with runs: the same of single elements, where there are no vectors */
     uint32_t vector_align; /* bytes that every `vector` buffer's address must be a multiple of for the vector
                               path */
     bool table;            /* there is a TABLE among the arguments */

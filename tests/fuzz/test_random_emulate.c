@@ -43,6 +43,24 @@ static emulate_buffer buffer_of(const llf_graph *g, llf_id id, const rg_binding 
     return emulate_alloc(llfi_node_at(g, id)->scalar ? 8 : bytes, align ? align : llfi_dtypes[t].bytes);
 }
 
+/* Runs that the schedule would not choose, and blocks that few elements fill: any are right. */
+static void take_runs(llfi_schedule *s, rg_random *random)
+{
+    uint32_t runs = 1 + rg_below(random, 4), element_runs = 1 + rg_below(random, 4);
+    bool own = s->skeleton == &llfi_skeleton_pointwise_nvptx;
+    if (!own && !s->parts)
+        return;
+    s->threads = 1 + rg_below(random, 5);
+    for (uint32_t i = 0; i < (own ? 1 : s->parts->rows); i++) {
+        llfi_schedule *one = own ? s : &s->parts->row[i].schedule;
+        one->threads = s->threads;
+        one->slice = one->width;
+        one->one_body = false;
+        one->runs = runs;
+        one->element_runs = element_runs;
+    }
+}
+
 /* Runs every kernel of the plan, with buffers [0] on the emulated GPU, [1] on the host. */
 static void run_plan(uint64_t seed, llf_context *cx, llf_graph *g, const llfi_plan *plan, llfi_arena *arena,
                      const rg_binding *binding, rg_random *random)
@@ -79,6 +97,8 @@ static void run_plan(uint64_t seed, llf_context *cx, llf_graph *g, const llfi_pl
         for (int i = 0; i < 2; i++) {
             if (llfi_schedule_make(cx, g, plan, k, &target[i], arena, &s[i]) != LLF_OK)
                 fail_msg("seed %" PRIu64 ": %s", seed, llf_last_error(cx)->message);
+            if (i == 0 && rg_chance(random, 60))
+                take_runs(&s[i], random);
             emulate_kernel(cx, g, &plan->kernel[k], &s[i], &target[i], arena, binding->symbol, data[i]);
         }
         kernels++;
@@ -128,10 +148,14 @@ static void the_skeletons_of_both_targets_agree(void **state)
     uint64_t end = only ? first + 1 : count ? strtoull(count, NULL, 10) : COUNT;
     for (uint64_t seed = first; seed < end; seed++)
         run_seed(seed);
-    print_message("%u kernels, %u of them tiled, %u by vectors; %u of several parts\n", kernels, tiled,
-                  emulate.by_vectors, parted);
+    print_message(
+        "%u kernels, %u of them tiled, %u by vectors; %u of several parts; runs of vectors in %u, of "
+        "elements in %u\n",
+        kernels, tiled, emulate.by_vectors, parted, emulate.vector_runs, emulate.element_runs);
     assert_true(only || tiled * 100 > kernels);
     assert_true(only || parted * 50 > kernels);
+    assert_true(only || emulate.vector_runs * 20 > kernels);
+    assert_true(only || emulate.element_runs * 10 > kernels);
 }
 
 int main(void)

@@ -66,7 +66,8 @@ static struct {
     char *stack;
     bool done[EMULATE_THREADS];
     uint32_t tid, ctaid;
-    uint32_t by_vectors; /* launches of tiles that went that road */
+    uint32_t by_vectors;                /* launches of tiles that went that road */
+    uint32_t vector_runs, element_runs; /* launches with blocks of such runs, several a thread */
     uint64_t barriers[EMULATE_THREADS];
     _Alignas(16) unsigned char shared[65536];
     void (*run)(void **slots, int64_t, int64_t);
@@ -172,6 +173,23 @@ static inline host_jit emulate_compile(llf_context *cx, const llf_graph *g, cons
     return j;
 }
 
+/* What pointwise_nvptx.c makes of a launch: value[0] elements, value[1] vectors. */
+static inline void emulate_count_row(const llfi_schedule *s, const int64_t *value)
+{
+    if (s->skeleton != &llfi_skeleton_pointwise_nvptx || !s->runs)
+        return;
+    emulate.vector_runs += s->runs > 1 && value[1] >= (int64_t)s->threads * s->runs;
+    emulate.element_runs +=
+        s->element_runs > 1 && !value[1] && value[0] >= (int64_t)s->threads * s->element_runs;
+}
+
+static inline void emulate_count_runs(const llfi_schedule *s, const llfi_launch *l)
+{
+    emulate_count_row(s, l->value);
+    for (uint32_t i = 0; s->parts && i < s->parts->rows; i++)
+        emulate_count_row(&s->parts->row[i].schedule, l->computed + s->parts->row[i].computed0);
+}
+
 /* One kernel on buffers by node, with the skeletons of the schedule's target. */
 static inline void emulate_kernel(llf_context *cx, const llf_graph *g, const llfi_kernel *k,
                                   const llfi_schedule *s, const llfi_target *t, llfi_arena *arena,
@@ -191,6 +209,7 @@ static inline void emulate_kernel(llf_context *cx, const llf_graph *g, const llf
             data[buffers++] = buffer[s->arg[i].ref];
     llfi_launch l = {.extent = extent, .data = data, .computed = computed};
     assert_int_equal(s->skeleton->launch(s, &l), LLF_OK);
+    emulate_count_runs(s, &l);
     for (uint32_t i = 0; i < s->args; i++) {
         const llfi_arg *a = &s->arg[i];
         slot[i] = a->kind == LLFI_ARG_BUFFER       ? (uintptr_t)buffer[a->ref]
