@@ -38,7 +38,7 @@ llf_status llfi_pointwise_reciprocals(const llf_graph *, const llfi_demands *, c
                                       llfi_arena *, llfi_schedule *);
 
 /* pointwise_runs.c, for GPUs: chooses schedule->runs and element_runs, after width and slice. */
-void llfi_pointwise_choose_runs(const llf_graph *, const llfi_kernel *, llfi_schedule *);
+void llfi_pointwise_choose_runs(const llf_graph *, llfi_schedule *);
 /* Sums of buffers that vectors are chosen by, without those whose element is the same for a whole vector. */
 void llfi_pointwise_vector_sums(const llf_graph *, const llfi_kernel *, const llfi_demands *,
                                 llfi_pointwise_sums *);

@@ -48,7 +48,7 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     s->slice = placed ? s->width : choose_slice(&sums, s->width);
     s->one_body =
         s->width > 1 && !placed && s->slice <= ONE_BODY_LANES && s->slice * sums.cost > ONE_BODY_COST;
-    llfi_pointwise_choose_runs(g, k, s);
+    llfi_pointwise_choose_runs(g, s);
     uint32_t align = s->width * sums.most;
     s->vector_align = s->width == 1 ? 1 : align < 16 ? align : 16;
     s->threads = THREADS;

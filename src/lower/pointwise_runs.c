@@ -73,9 +73,8 @@ static uint32_t choose(const llf_graph *g, const llfi_demands *list, uint32_t wi
     return runs;
 }
 
-void llfi_pointwise_choose_runs(const llf_graph *g, const llfi_kernel *k, llfi_schedule *s)
+void llfi_pointwise_choose_runs(const llf_graph *g, llfi_schedule *s)
 {
-    (void)k;
     if (s->demands->forms == 0 || s->table || s->slice != s->width)
         return;
     uint32_t runs = s->width > 1 ? choose(g, s->demands, s->width, s->cost) : 1;
