@@ -149,7 +149,8 @@ typedef struct {
 } llfi_guard;
 
 /* Inputs that lie in memory by strides of their own, in a copy of a graph from which kernels for such inputs
- * are compiled (runtime/variant.c). A stride is pos - neg, in elements; 0 for axes whose extent is 1. */
+ * are compiled (runtime/variant.c), and in which no index is taken to fit 31 bits. A stride is pos - neg, in
+ * elements; 0 for axes whose extent is 1. */
 typedef struct {
     llfi_dim pos, neg;
 } llfi_stride;
@@ -180,7 +181,7 @@ struct llf_graph {
         plan_at; /* "plan graph=..." comment above the graph (names offset; 0: none), its line */
     LLFI_VEC(uint32_t)
     directives; /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
-    const llfi_strides *strides; /* NULL: every input lies row-major without gaps */
+    const llfi_strides *strides; /* of a copy for variants; NULL: every input lies row-major without gaps */
     uint32_t props;              /* LLFI_P_* */
     llf_status poisoned;         /* first builder failure; returned by llf_output and llf_compile */
 };

@@ -231,7 +231,7 @@ static llf_status make_axes(access *a)
     return m->status;
 }
 
-/* ---- extents as arguments, and their size */
+/* ---- extents as arguments */
 
 static void need(access *a, llfi_dim d)
 {
@@ -273,68 +273,6 @@ static llf_status list_dims(access *a)
     return LLF_OK;
 }
 
-static bool small(const access *a, llfi_dim d, int64_t *value)
-{
-    return d != LLFI_DIM_NONE && llfi_dim_is_const(a->g->dims, d, value) && *value <= INT32_MAX;
-}
-
-/* Is the sum of all that a form adds, or subtracts, provably below 2^31? */
-static bool small_side(const access *a, const llfi_ix_form *f, bool minus)
-{
-    int64_t total, c, e;
-    if (!small(a, minus ? f->constant.neg : f->constant.pos, &total))
-        return false;
-    for (uint32_t k = 0; k < f->terms; k++) {
-        const llfi_ix_term *t = &a->out->term[f->first + k];
-        if (!small(a, minus ? t->coef.neg : t->coef.pos, &c))
-            return false;
-        if (c && !small(a, a->out->atom[t->atom].extent, &e))
-            return false;
-        if (c && e && (__builtin_mul_overflow(c, e - 1, &c) || __builtin_add_overflow(total, c, &total)))
-            return false;
-    }
-    return total <= INT32_MAX;
-}
-
-/* What a quotient divides is not negative: what is subtracted only makes it smaller. */
-static bool small_form(const access *a, const llfi_ix_form *f)
-{
-    return small_side(a, f, false);
-}
-
-static bool small_signed(const access *a, llfi_ix ix)
-{
-    return ix == LLFI_IX_NONE ||
-           (small_side(a, &a->out->form[ix], false) && small_side(a, &a->out->form[ix], true));
-}
-
-static bool is_narrow(const access *a)
-{
-    int64_t value;
-    const llfi_demands *out = a->out;
-    if (!small(a, llfi_numel(a->g, a->kernel->space), &value))
-        return false;
-    for (uint32_t i = 0; i < out->count; i++)
-        if (in_memory(a->g, &out->at[i]) &&
-            (strides_of(a->g, out->at[i].node) /* which may reach anywhere */ ||
-             !small(a, llfi_numel(a->g, llfi_node_at(a->g, out->at[i].node)->type), &value)))
-            return false;
-    for (uint32_t i = 0; i < out->atoms; i++)
-        if (out->atom[i].kind != LLFI_ATOM_AXIS &&
-            (!small(a, out->atom[i].by, &value) ||
-             (has_form(&out->atom[i]) && !small_form(a, &out->form[out->atom[i].arg])) ||
-             (out->atom[i].kind == LLFI_ATOM_CLAMP && !small_signed(a, out->atom[i].arg))))
-            return false;
-    for (uint32_t i = 0; i < out->conds; i++)
-        if (!small_signed(a, out->cond[i]))
-            return false;
-    for (uint32_t i = 0; i < out->count; i++)
-        if (is_count(a->g, &out->at[i]) && out->at[i].offset != LLFI_OFFSET_LINEAR &&
-            !small_signed(a, out->at[i].offset))
-            return false;
-    return true;
-}
-
 llf_status llfi_access_make(llf_graph *g, const llfi_kernel *kernel, llfi_maps *m, llfi_arena *arena,
                             llfi_demands *out)
 {
@@ -357,8 +295,7 @@ llf_status llfi_access_make(llf_graph *g, const llfi_kernel *kernel, llfi_maps *
     LLF_TRY(copy_needed(&a));
     LLF_TRY(make_axes(&a));
     LLF_TRY(list_dims(&a));
-    out->space.narrow = is_narrow(&a);
-    return LLF_OK;
+    return llfi_narrow_decide(g, kernel, arena, out);
 }
 
 /* ---- how vectors lie */

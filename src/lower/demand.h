@@ -30,7 +30,8 @@ typedef struct {
     llfi_dim extent[LLFI_RANK];
     int8_t of[LLFI_RANK]; /* by site axis: the axis that it is the value of, or -1: it is never needed */
     uint32_t used;        /* bit k: some offset needs axis k */
-    bool narrow;          /* every index, offset and quotient is provably below 2^31 */
+    bool narrow;          /* indices have 32 bits: every index, offset and quotient is below 2^31 */
+    bool assumed;         /* which is not proved, but asked at prepare: llfi_narrow_holds */
 } llfi_space;
 
 typedef struct llfi_demands {
@@ -51,6 +52,8 @@ typedef struct llfi_demands {
     /* extents that are no constants and that axes or expressions need, in order of first use */
     llfi_dim *dim;
     uint32_t dims;
+    llfi_dim *size; /* of the space, then of buffers: what must be below 2^31 beside the expressions */
+    uint32_t sizes;
 } llfi_demands;
 
 /* E_LIMIT when the list would exceed 2 x members + leaves + 32. */
@@ -80,5 +83,9 @@ bool llfi_access_inner(const llfi_demands *, const llfi_atom *);
 bool llfi_access_steps(const llf_graph *, const llfi_demands *, llfi_ix form, uint32_t width, bool *multiple);
 /* access.c: offsets, axes and extents of a list whose demands are there; `map` are those of the demands. */
 llf_status llfi_access_make(llf_graph *, const llfi_kernel *, llfi_maps *, llfi_arena *, llfi_demands *);
+/* narrow.c: fills space.narrow, space.assumed and the sizes. */
+llf_status llfi_narrow_decide(llf_graph *, const llfi_kernel *, llfi_arena *, llfi_demands *);
+/* Does what was assumed hold for these symbols? *beyond: else a number that does not fit, or INT64_MAX. */
+bool llfi_narrow_holds(const llf_graph *, const llfi_demands *, const int64_t *symbol, int64_t *beyond);
 
 #endif

@@ -95,6 +95,28 @@ LLVMValueRef llfi_index_dim(llfi_site *s, llfi_dim d)
     return LLVMConstInt(llfi_index_type(s), 1, 0);
 }
 
+LLVMValueRef llfi_index_quotient(llfi_site *s, LLVMValueRef x, llfi_dim by)
+{
+    llfi_emit *e = &s->emit;
+    LLVMBuilderRef b = e->b;
+    uint32_t i = 0;
+    for (; i < s->schedule->args; i++) {
+        const llfi_arg *a = &s->schedule->arg[i];
+        if (a->kind == LLFI_ARG_RECIPROCAL && s->schedule->dim[a->ref] == by)
+            break;
+    }
+    if (i == s->schedule->args)
+        return NULL;
+    LLVMValueRef half = LLVMConstInt(e->i64, 32, 0), both = s->arg[i]; /* llfi_reciprocal */
+    LLVMValueRef twice = LLVMBuildShl(b, x, LLVMConstInt(e->i32, 1, 0), "");
+    LLVMValueRef m = LLVMBuildZExt(b, LLVMBuildTrunc(b, both, e->i32, ""), e->i64, "");
+    LLVMValueRef product = LLVMBuildMul(b, LLVMBuildZExt(b, twice, e->i64, ""), m, "");
+    LLVMValueRef high = LLVMBuildTrunc(b, LLVMBuildLShr(b, product, half, ""), e->i32, "");
+    LLVMValueRef shift = LLVMBuildTrunc(b, LLVMBuildLShr(b, both, half, ""), e->i32, "");
+    shift = LLVMBuildAnd(b, shift, LLVMConstInt(e->i32, 31, 0), ""); /* never poison */
+    return LLVMBuildLShr(b, high, shift, "");
+}
+
 static LLVMValueRef amount(llfi_site *s, llfi_signed c)
 {
     int64_t pos, neg;
@@ -199,6 +221,21 @@ static LLVMValueRef divisor(const point *p, const llfi_atom *a)
     return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGT, by, one, ""), by, one, "");
 }
 
+/* A quotient or a remainder. */
+static LLVMValueRef divided(const point *p, const llfi_atom *a)
+{
+    llfi_site *s = p->s;
+    LLVMBuilderRef b = s->emit.b;
+    LLVMValueRef of = form_value(p, &s->demands.form[a->arg]), q = NULL;
+    if (s->demands.space.narrow)
+        q = llfi_index_quotient(s, of, a->by);
+    if (!q)
+        return a->kind == LLFI_ATOM_DIV ? LLVMBuildUDiv(b, of, divisor(p, a), "")
+                                        : LLVMBuildURem(b, of, divisor(p, a), "");
+    LLVMValueRef whole = LLVMBuildMul(b, q, llfi_index_dim(s, a->by), "");
+    return a->kind == LLFI_ATOM_DIV ? q : LLVMBuildSub(b, of, whole, "");
+}
+
 static void know(const point *p, uint32_t atom)
 {
     llfi_site *s = p->s;
@@ -212,9 +249,7 @@ static void know(const point *p, uint32_t atom)
         LLVMValueRef of = form_value(p, &s->demands.form[a->arg]);
         x = limited(p, of, llfi_index_dim(s, a->by), a);
     } else {
-        LLVMValueRef by = divisor(p, a), of = form_value(p, &s->demands.form[a->arg]);
-        x = a->kind == LLFI_ATOM_DIV ? LLVMBuildUDiv(s->emit.b, of, by, "")
-                                     : LLVMBuildURem(s->emit.b, of, by, "");
+        x = divided(p, a);
     }
     s->index->atom[atom] = (known){x, s->index->epoch, s->index->inner[atom] ? p->key : ANY_LANE};
 }

@@ -119,6 +119,8 @@ LLVMValueRef llfi_site_load(llfi_site *, uint32_t demand, const llfi_tile *);
  * 0). NULL: failed. */
 LLVMTypeRef llfi_index_type(const llfi_site *);
 LLVMValueRef llfi_index_dim(llfi_site *, llfi_dim);
+/* x / by for an i32 x below 2^31, by the reciprocal among the arguments; NULL: it is not there. */
+LLVMValueRef llfi_index_quotient(llfi_site *, LLVMValueRef x, llfi_dim by);
 /* `vector`: of a whole vector of the tile, which limits keep inside as one. */
 LLVMValueRef llfi_index_offset(llfi_site *, uint32_t demand, const llfi_tile *, uint32_t lane, bool vector);
 /* An expression of the demands' at lane `lane`. */

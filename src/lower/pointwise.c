@@ -172,81 +172,73 @@ static bool divides(const llfi_space *space, uint32_t k)
     return k + 1 == space->axes || (space->used & ((2u << k) - 1)) != 0;
 }
 
+/* Once for each extent, which stands among `dim`: all but that of the first axis do. */
+static void add_reciprocal(const llf_graph *g, llfi_dim d, uint32_t first, llfi_schedule *s)
+{
+    int64_t value;
+    uint32_t i = 0;
+    if (llfi_dim_is_const(g->dims, d, &value))
+        return;
+    while (s->dim[i] != d)
+        i++;
+    for (uint32_t a = first; a < s->args; a++)
+        if (s->arg[a].ref == i)
+            return;
+    s->arg[s->args++] = (llfi_arg){.kind = LLFI_ARG_RECIPROCAL, .dtype = LLF_I64, .ref = i};
+}
+
 llf_status llfi_pointwise_reciprocals(const llf_graph *g, const llfi_demands *list, const llfi_target *target,
                                       llfi_arena *arena, llfi_schedule *s)
 {
     const llfi_space *space = &list->space;
-    uint32_t most = s->args + LLFI_RANK;
-    int64_t value;
-    if (list->forms == 0 || space->narrow || s->table || (uint64_t)most * 8 > target->param_bytes)
+    uint32_t first = s->args, most = first + list->dims;
+    if (list->forms == 0 || s->table || (uint64_t)most * 8 > target->param_bytes)
         return LLF_OK;
-    llfi_arg *arg = llfi_arena_alloc(arena, most * sizeof *arg);
+    llfi_arg *arg = llfi_arena_alloc(arena, (most + 1) * sizeof *arg);
     if (!arg)
         return LLF_E_NOMEM;
     memcpy(arg, s->arg, s->args * sizeof *arg);
-    for (uint32_t k = space->axes; k-- > 1;) {
-        uint32_t i = 0;
-        if (!divides(space, k) || llfi_dim_is_const(g->dims, space->extent[k], &value))
-            continue;
-        while (s->dim[i] != space->extent[k]) /* every extent but the first is there */
-            i++;
-        arg[s->args++] = (llfi_arg){.kind = LLFI_ARG_RECIPROCAL, .dtype = LLF_I64, .ref = i};
-    }
     s->arg = arg;
+    for (uint32_t k = space->axes; k-- > 1;)
+        if (divides(space, k))
+            add_reciprocal(g, space->extent[k], first, s);
+    for (uint32_t i = 0; space->narrow && i < list->atoms; i++)
+        if (list->atom[i].kind == LLFI_ATOM_DIV || list->atom[i].kind == LLFI_ATOM_MOD)
+            add_reciprocal(g, list->atom[i].by, first, s);
     return LLF_OK;
 }
 
-/* The argument of axis k's extent; NULL: there is none. */
-static LLVMValueRef reciprocal(const llfi_site *s, uint32_t k)
-{
-    for (uint32_t i = 0; i < s->schedule->args; i++) {
-        const llfi_arg *a = &s->schedule->arg[i];
-        if (a->kind == LLFI_ARG_RECIPROCAL && s->schedule->dim[a->ref] == s->demands.space.extent[k])
-            return s->arg[i];
-    }
-    return NULL;
-}
-
-/* Of numbers below 2^31, in 32 bits: quotient and remainder. */
-static void divide_narrow(llfi_site *s, LLVMValueRef x, LLVMValueRef extent, LLVMValueRef by,
-                          LLVMValueRef *out)
-{
-    llfi_emit *e = &s->emit;
-    LLVMBuilderRef b = e->b;
-    LLVMValueRef half = LLVMConstInt(e->i64, 32, 0);
-    x = LLVMBuildTrunc(b, x, e->i32, "");
-    extent = LLVMBuildTrunc(b, extent, e->i32, "");
-    if (by) { /* llfi_reciprocal */
-        LLVMValueRef twice = LLVMBuildShl(b, x, LLVMConstInt(e->i32, 1, 0), "");
-        LLVMValueRef m = LLVMBuildZExt(b, LLVMBuildTrunc(b, by, e->i32, ""), e->i64, "");
-        LLVMValueRef product = LLVMBuildMul(b, LLVMBuildZExt(b, twice, e->i64, ""), m, "");
-        LLVMValueRef high = LLVMBuildTrunc(b, LLVMBuildLShr(b, product, half, ""), e->i32, "");
-        LLVMValueRef shift = LLVMBuildTrunc(b, LLVMBuildLShr(b, by, half, ""), e->i32, "");
-        shift = LLVMBuildAnd(b, shift, LLVMConstInt(e->i32, 31, 0), ""); /* never poison */
-        out[0] = LLVMBuildLShr(b, high, shift, "");
-    } else {
-        out[0] = LLVMBuildUDiv(b, x, extent, "");
-    }
-    out[1] = LLVMBuildSub(b, x, LLVMBuildMul(b, out[0], extent, ""), "");
-    for (int i = 0; i < 2; i++)
-        out[i] = LLVMBuildZExt(b, out[i], e->i64, "");
-}
-
-static void divide_wide(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef extent, LLVMValueRef *out)
+/* Quotient and remainder. */
+static void divide_by(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef extent, LLVMValueRef *out)
 {
     out[0] = LLVMBuildUDiv(b, x, extent, "");
     out[1] = LLVMBuildSub(b, x, LLVMBuildMul(b, out[0], extent, ""), ""); /* dead where nobody asks */
 }
 
-/* Quotient and remainder of x by axis k's extent, numbers that are at most the number of elements. Where that
- * is not known to fit 31 bits, it is decided for the whole kernel at run time: a GPU divides 64 bits by a
- * long subroutine. */
+/* The same in 32 bits, of numbers below 2^31. */
+static void divide_narrow(llfi_site *s, LLVMValueRef x, LLVMValueRef extent, llfi_dim by, LLVMValueRef *out)
+{
+    LLVMBuilderRef b = s->emit.b;
+    if (LLVMIsAConstantInt(extent) || !(out[0] = llfi_index_quotient(s, x, by)))
+        divide_by(b, x, extent, out);
+    else
+        out[1] = LLVMBuildSub(b, x, LLVMBuildMul(b, out[0], extent, ""), "");
+}
+
+/* Quotient and remainder of x by axis k's extent, numbers that are at most the number of elements. Wide
+ * indices may fit 31 bits all the same, which is decided for the whole kernel at run time: a GPU divides 64
+ * bits by a long subroutine. */
 static void divide(llfi_site *s, LLVMValueRef x, uint32_t k, LLVMValueRef *out)
 {
     LLVMBuilderRef b = s->emit.b;
-    LLVMValueRef extent = llfi_index_dim(s, s->demands.space.extent[k]), way[2][2];
-    if (s->demands.space.narrow || LLVMIsAConstantInt(extent)) {
-        divide_wide(b, x, extent, out);
+    llfi_dim by = s->demands.space.extent[k];
+    LLVMValueRef extent = llfi_index_dim(s, by), way[2][2];
+    if (s->demands.space.narrow) {
+        divide_narrow(s, x, extent, by, out);
+        return;
+    }
+    if (LLVMIsAConstantInt(extent)) {
+        divide_by(b, x, extent, out);
         return;
     }
     LLVMBasicBlockRef road[2], both;
@@ -256,10 +248,13 @@ static void divide(llfi_site *s, LLVMValueRef x, uint32_t k, LLVMValueRef *out)
     LLVMValueRef limit = LLVMConstInt(s->emit.i64, UINT64_C(1) << 31, 0), n = llfi_pointwise_dim(s, 0);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, n, limit, ""), road[0], road[1]);
     LLVMPositionBuilderAtEnd(b, road[0]);
-    divide_narrow(s, x, extent, reciprocal(s, k), way[0]);
+    divide_narrow(s, LLVMBuildTrunc(b, x, s->emit.i32, ""), LLVMBuildTrunc(b, extent, s->emit.i32, ""), by,
+                  way[0]);
+    for (int i = 0; i < 2; i++)
+        way[0][i] = LLVMBuildZExt(b, way[0][i], s->emit.i64, "");
     LLVMBuildBr(b, both);
     LLVMPositionBuilderAtEnd(b, road[1]);
-    divide_wide(b, x, extent, way[1]);
+    divide_by(b, x, extent, way[1]);
     LLVMBuildBr(b, both);
     LLVMPositionBuilderAtEnd(b, both);
     for (int i = 0; i < 2; i++) {

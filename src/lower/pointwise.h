@@ -32,8 +32,8 @@ void llfi_pointwise_axes(llfi_site *, LLVMValueRef linear, LLVMValueRef *axis);
 /* After the width: which buffers are accessed by aligned vectors, and what that asks of extents. */
 llf_status llfi_pointwise_vectors(const llf_graph *, const llfi_demands *, llfi_arena *, llfi_schedule *);
 
-/* Adds the reciprocals of the extents by which llfi_pointwise_axes divides and that are no constants, for
- * targets whose division is slow. Without room for them there are none. */
+/* Adds the reciprocals of the extents by which llfi_pointwise_axes and index expressions divide and that are
+ * no constants, for targets whose division is slow. Without room for them there are none. */
 llf_status llfi_pointwise_reciprocals(const llf_graph *, const llfi_demands *, const llfi_target *,
                                       llfi_arena *, llfi_schedule *);
 

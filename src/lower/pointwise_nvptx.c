@@ -76,6 +76,17 @@ static LLVMBasicBlockRef block(llfi_site *s)
     return LLVMAppendBasicBlockInContext(s->emit.lx, s->function, "");
 }
 
+/* Where indices are narrow, elements are, too: their addresses then take one multiplication each. */
+static LLVMValueRef as_element(llfi_site *s, LLVMValueRef x)
+{
+    LLVMBuilderRef b = s->emit.b;
+    if (!s->demands.space.narrow)
+        return x;
+    x = LLVMBuildZExt(b, LLVMBuildTrunc(b, x, s->emit.i32, ""), s->emit.i64, "");
+    LLVMSetNNeg(x, 1);
+    return x;
+}
+
 /* Threads at or past `n` return. */
 static void enter_below(llfi_site *s, LLVMValueRef element, LLVMValueRef n)
 {
@@ -91,6 +102,7 @@ static void enter_below(llfi_site *s, LLVMValueRef element, LLVMValueRef n)
 static llf_status elements(llfi_site *s, LLVMValueRef element, LLVMValueRef n)
 {
     enter_below(s, element, n);
+    element = as_element(s, element);
     LLVMValueRef axis[LLFI_RANK];
     llfi_pointwise_axes(s, element, axis);
     LLF_TRY(llfi_pointwise_body(s, &(llfi_tile){.width = 1, .first = element, .axis = axis}));
@@ -202,12 +214,12 @@ static llf_status emit(llfi_site *s)
     if (p->one_body) {
         first = LLVMBuildSelect(b, whole, first, rest, "");
         enter_below(s, first, n);
-        return llfi_pointwise_tile(s, whole, first);
+        return llfi_pointwise_tile(s, whole, as_element(s, first));
     }
     LLVMBasicBlockRef by_vector = block(s), by_element = block(s);
     LLVMBuildCondBr(b, whole, by_vector, by_element);
     LLVMPositionBuilderAtEnd(b, by_vector);
-    LLF_TRY(llfi_pointwise_tile(s, NULL, first));
+    LLF_TRY(llfi_pointwise_tile(s, NULL, as_element(s, first)));
     LLVMPositionBuilderAtEnd(b, by_element);
     return elements(s, rest, n);
 }

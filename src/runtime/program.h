@@ -126,7 +126,7 @@ struct llfi_device {
 };
 extern const llfi_device llfi_device_host, llfi_device_cuda;
 
-/* Kernels of the plan compiled once more, for inputs that do not lie row-major (variant.h). */
+/* Kernels of the plan compiled once more, where what they take for granted does not hold (variant.h). */
 typedef struct llfi_variant llfi_variant;
 typedef struct llfi_variants llfi_variants;
 
@@ -196,8 +196,8 @@ llf_status llfi_execution_lay_out(llf_execution *);
 llf_status llfi_variants_create(llf_loaded *, const llf_context *);
 void llfi_variants_destroy(llf_loaded *);
 void llfi_variants_count(const llf_loaded *, uint32_t *variants, uint32_t *modules);
-/* Chooses code for each kernel by how the inputs lie, and compiles what is not there yet. Between enter and
- * leave. */
+/* Chooses code for each kernel by how the inputs lie and how large indices are, and compiles what is not
+ * there yet. Between enter and leave. */
 llf_status llfi_variant_choose(llf_execution *);
 /* variant_make.c: values of the extents of the schedules that are chosen. E_GUARD, E_LIMIT. */
 llf_status llfi_variant_extents(llf_execution *);

@@ -1,8 +1,9 @@
-/* variant.c: inputs that do not lie row-major. The program's kernels take them for granted to be; one that
- * reads such an input is compiled once more, from the same members and in the same order of operations, with
- * that input addressed by strides, which are arguments. At most two such variants of a kernel are made: the
- * first for the inputs that asked for it, with what is known of them (an axis of stride 1); the second for
- * any strides of any input. Everything here happens in llf_prepare; llf_run must not come here. */
+/* variant.c: what the program's kernels take for granted, and what is done where it does not hold: the kernel
+ * is compiled once more, from the same members and in the same order of operations. Inputs lie row-major:
+ * else they are addressed by strides, which are arguments. At most two such variants of a kernel are made:
+ * the first for the inputs that asked for it, with what is known of them (an axis of stride 1); the second
+ * for any strides of any input. Indices fit 31 bits: else one variant has 64; those for strides have, too.
+ * Everything here happens in llf_prepare; llf_run must not come here. */
 #include "runtime/variant.h"
 
 #include <inttypes.h>
@@ -16,7 +17,8 @@ typedef struct {
     uint32_t kernel;
     uint32_t *read; /* inputs that the kernel reads from memory, rising */
     uint32_t reads;
-    bool strided; /* one of them does not lie row-major */
+    bool strided;   /* one of them does not lie row-major */
+    int64_t beyond; /* llfi_narrow_holds */
 } wish;
 
 /* ---- life */
@@ -107,6 +109,18 @@ static void read_by(wish *w, uint32_t kernel)
     }
 }
 
+static bool holds(const llf_execution *e, uint32_t kernel, int64_t *beyond)
+{
+    const llf_program *p = e->loaded->program;
+    const llfi_schedule *s = &p->kernel[kernel].schedule;
+    if (!s->parts)
+        return llfi_narrow_holds(p->graph, s->demands, e->symbol, beyond);
+    for (uint32_t i = 0; i < s->parts->rows; i++)
+        if (!llfi_narrow_holds(p->graph, s->parts->row[i].schedule.demands, e->symbol, beyond))
+            return false;
+    return true;
+}
+
 /* Is `axis` one along which this input's elements stand side by side, as far as it has any? */
 static bool is_unit(const llf_tensor *t, int axis)
 {
@@ -129,6 +143,8 @@ static int8_t unit_axis(const llf_tensor *t)
 static bool serves(const wish *w, const llfi_variant *v)
 {
     uint32_t at = 0;
+    if (!w->strided)
+        return v->inputs == 0;
     for (uint32_t i = 0; i < v->inputs; i++)
         if (!is_unit(&w->e->bind[v->input[i]].tensor, v->unit[i]))
             return false;
@@ -192,6 +208,7 @@ static llf_status make(const wish *w, bool all, llfi_variant **out)
     if (!v || !llfi_vec_reserve(&w->l->mem, &vs->made, 1))
         return LLF_E_NOMEM;
     v->kernel = w->kernel;
+    v->beyond = w->beyond;
     if (!choose_inputs(w, all, v))
         return LLF_E_NOMEM;
     LLF_TRY(llfi_variant_make(vs, w->l->program, v));
@@ -206,8 +223,9 @@ static llf_status describe_failure(const wish *w, llf_status status)
     const llf_program *p = w->l->program;
     if (status == LLF_E_NOMEM)
         return llfi_nomem(&w->vs->cx.diag);
-    return llfi_fail(&w->vs->cx.diag, status, "kernel %s cannot be made for inputs with strides: %s",
+    return llfi_fail(&w->vs->cx.diag, status, "kernel %s cannot be made for %s: %s",
                      p->module[p->kernel[w->kernel].module].name,
+                     w->strided ? "inputs with strides" : "indices of 64 bits",
                      status == LLF_E_LIMIT ? "too many kernel parameters or index expressions"
                                            : llf_status_text(status));
 }
@@ -216,14 +234,16 @@ static llf_status describe_failure(const wish *w, llf_status status)
 static llf_status find(const wish *w, llfi_variant **out)
 {
     llfi_variant **end = &w->vs->of[w->kernel];
-    bool first = !*end;
-    for (; *end; end = &(*end)->next)
+    bool all = false;
+    for (; *end; end = &(*end)->next) {
         if (serves(w, *end)) {
             *out = *end;
             return LLF_OK;
         }
-    llf_status status = make(w, !first, end);
-    if (status == LLF_E_LIMIT && !first) /* not all at once: then what is needed now */
+        all = w->strided && (all || (*end)->inputs);
+    }
+    llf_status status = make(w, all, end);
+    if (status == LLF_E_LIMIT && all) /* not all at once: then what is needed now */
         status = make(w, false, end);
     *out = *end;
     return status == LLF_OK ? LLF_OK : describe_failure(w, status);
@@ -252,6 +272,10 @@ static void log_reason(const wish *w, const llfi_variant *v)
             llfi_str_printf(&s, "%s%" PRId64, a ? ", " : "", t->strides[a]);
         llfi_str_puts(&s, "],");
     }
+    if (v->inputs == 0 && v->beyond < INT64_MAX)
+        llfi_str_printf(&s, " its indices reach %" PRId64 ", beyond 31 bits,", v->beyond);
+    else if (v->inputs == 0)
+        llfi_str_puts(&s, " its indices are not known to fit 31 bits,");
     llfi_str_puts(&s, " which no kernel takes yet");
     if (!s.failed)
         llfi_log_text(cx, LLFI_LOG_RECOMPILES, s.at, s.len);
@@ -326,7 +350,8 @@ static llf_status choose_all(wish *w)
     for (uint32_t k = 0; status == LLF_OK && k < kernels; k++) {
         llfi_variant *v = NULL;
         read_by(w, k);
-        if (w->strided)
+        bool wide = !holds(e, k, &w->beyond);
+        if (w->strided || wide)
             status = find(w, &v);
         e->variant[k] = v;
     }
@@ -345,7 +370,7 @@ static llf_status choose_all(wish *w)
     return status;
 }
 
-static llf_status choose_strided(llf_execution *e)
+static llf_status choose_variants(llf_execution *e)
 {
     llf_loaded *l = e->loaded;
     const llf_program *p = l->program;
@@ -368,14 +393,25 @@ static llf_status choose_strided(llf_execution *e)
     return status;
 }
 
+/* Do the program's own kernels do? */
+static bool own_do(const llf_execution *e)
+{
+    int64_t beyond;
+    for (uint32_t b = 0; b < e->inputs; b++)
+        if (e->bind[b].strided)
+            return false;
+    for (uint32_t k = 0; k < e->loaded->program->plan.kernels; k++)
+        if (!holds(e, k, &beyond))
+            return false;
+    return true;
+}
+
 llf_status llfi_variant_choose(llf_execution *e)
 {
-    bool strided = false;
-    for (uint32_t b = 0; b < e->inputs; b++)
-        strided |= e->bind[b].strided;
-    for (uint32_t k = 0; k < e->loaded->program->plan.kernels && !strided; k++)
+    bool own = own_do(e);
+    for (uint32_t k = 0; k < e->loaded->program->plan.kernels && own; k++)
         choose_own(e, k);
-    if (strided)
-        LLF_TRY(choose_strided(e));
+    if (!own)
+        LLF_TRY(choose_variants(e));
     return llfi_execution_lay_out(e);
 }

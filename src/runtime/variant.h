@@ -1,5 +1,6 @@
-/* variant.h: kernels of a plan compiled once more, for inputs that do not lie row-major. They belong to the
- * loaded, and everything here is under its lock but for what a chosen variant shows an execution. */
+/* variant.h: kernels of a plan compiled once more, for inputs that do not lie row-major, or with wider
+ * indices. They belong to the loaded, and everything here is under its lock but for what a chosen variant
+ * shows an execution. */
 #ifndef LLFI_VARIANT_H
 #define LLFI_VARIANT_H
 
@@ -12,8 +13,9 @@ struct llfi_variant {
     llfi_variant *next;        /* of the same kernel */
     const llfi_variant *owner; /* whose module it shares, or itself; NULL: the program's */
     uint32_t kernel;
-    uint32_t inputs;        /* that it addresses by strides */
+    uint32_t inputs;        /* that it addresses by strides; 0: it is there for its wide indices */
     const uint32_t *input;  /* by binding, rising */
+    int64_t beyond;         /* inputs 0: a number that asked for it, or INT64_MAX */
     const int8_t *unit;     /* by input: the axis whose stride is 1, for the sake of vectors; -1: none */
     const llf_graph *graph; /* the program's, with strides, and with dims that have symbols for them */
     llfi_schedule schedule;

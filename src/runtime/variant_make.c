@@ -1,5 +1,6 @@
-/* variant_make.c: a kernel for inputs with strides, up to its schedule: strides become symbols that no text
- * can have, two for each, since extents are never negative. And back: the values of a schedule's extents. */
+/* variant_make.c: a kernel for inputs with strides (none: with wide indices), up to its schedule: strides
+ * become symbols that no text can have, two for each, since extents are never negative. And back: the values
+ * of a schedule's extents. */
 #include "runtime/variant.h"
 
 #include <inttypes.h>
