@@ -338,7 +338,8 @@ LLF_API llf_status llf_bind(llf_execution *, uint32_t index, const llf_tensor *)
 /* Checks shapes, alignment and overlap, binds symbols, allocates the workspace. Everything slow is here:
  * a kernel that meets an input that is not row-major without gaps is compiled once more, for strides as
  * arguments, and once again at most when other inputs or other kinds of strides follow; all executions of the
- * loaded share these variants, and row-major inputs always run the program's own kernels. The bits are the
+ * loaded share these variants, and row-major inputs run the program's own kernels. So is, once, a kernel
+ * whose indices fit 31 bits for some sizes, when it meets sizes for which they do not. The bits are the
  * same. After a failure (E_ARG, E_TYPE, E_GUARD, E_ALIAS, E_LIMIT, E_NOMEM, E_DEVICE_NOMEM, E_PTX) the
  * execution is unprepared; bind what was wrong and call it again. */
 LLF_API llf_status llf_prepare(llf_execution *);
@@ -361,7 +362,8 @@ typedef struct {
     uint64_t runs;     /* since creation, that succeeded */
     uint64_t workspace_bytes;
     double compile_ms, load_ms; /* of the program and of its modules, without the driver's start */
-    /* Kernels of the plan made again for inputs with strides, by this execution or another of its loaded. */
+    /* Kernels of the plan made again for strides or large sizes, by this execution or another of its loaded.
+     */
     uint64_t variants;
 } llf_stats;
 /* Fills as much of the struct as `size` says. */

@@ -1,5 +1,5 @@
-/* test_runtime_variants.c: how many kernels are compiled for strides, when, and for whom: counters, sharing
- * by kernels and by threads, parameters that run out, the log, memory that runs out. */
+/* test_runtime_variants.c: how many kernels are compiled for strides and sizes, when, and for whom: counters,
+ * sharing by kernels and by threads, parameters that run out, the log, memory that runs out. */
 #include "strided_memory.h"
 
 /* ---- counters */
@@ -110,6 +110,41 @@ static void strides_beyond_the_parameters(void **state)
     strided_done(&o);
     strided_close(&x);
     strided_close(&y);
+    test_close(&r);
+}
+
+/* ---- indices that take more than 31 bits */
+
+/* The last elements of a buffer of which little is there: its pages are made as they are touched. */
+static void offsets_beyond_31_bits(void **state)
+{
+    (void)state;
+    const size_t n = (size_t)INT32_MAX + 9;
+    test_road r = open_text("graph @last(%x: bool[N], %y: bool[8]) {\n  %0 = flip %x, axes=[0]\n"
+                            "  %1 = slice %0, at=[:8]\n  %2 = ne %1, %y\n  ret %2\n}\n");
+    bool *x = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    bool y[8] = {0, 0, 0, 0, 1, 1, 1, 1}, z[8];
+    if (x == MAP_FAILED) {
+        test_close(&r);
+        skip();
+    }
+    const bool last[8] = {1, 0, 0, 1, 1, 1, 0, 0}; /* upwards */
+    memcpy(x + n - 8, last, sizeof last);
+    bind_to(&r, 1, test_vector(LLF_BOOL, y, 8));
+    bind_to(&r, 2, test_vector(LLF_BOOL, z, 8));
+    for (int again = 0; again < 2; again++) {
+        bind_to(&r, 0, test_vector(LLF_BOOL, x, (int64_t)n));
+        go(&r);
+        for (int i = 0; i < 8; i++)
+            assert_int_equal(z[i], last[7 - i] ^ y[i]);
+        assert_int_equal(stats_of(r.e).variants, 1);
+        bind_to(&r, 0, test_vector(LLF_BOOL, x + n - 100, 100)); /* small again */
+        go(&r);
+        for (int i = 0; i < 8; i++)
+            assert_int_equal(z[i], last[7 - i] ^ y[i]);
+        assert_null(r.e->variant[0]);
+    }
+    assert_int_equal(munmap(x, n), 0);
     test_close(&r);
 }
 
@@ -262,9 +297,13 @@ static void each_allocation_fails_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalars_are_not_compiled),      cmocka_unit_test(sizes_are_not_compiled),
-        cmocka_unit_test(equal_kernels_share_a_variant), cmocka_unit_test(strides_beyond_the_parameters),
-        cmocka_unit_test(threads_share_variants),        cmocka_unit_test(the_log_says_why),
+        cmocka_unit_test(scalars_are_not_compiled),
+        cmocka_unit_test(sizes_are_not_compiled),
+        cmocka_unit_test(equal_kernels_share_a_variant),
+        cmocka_unit_test(strides_beyond_the_parameters),
+        cmocka_unit_test(offsets_beyond_31_bits),
+        cmocka_unit_test(threads_share_variants),
+        cmocka_unit_test(the_log_says_why),
         cmocka_unit_test(each_allocation_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
