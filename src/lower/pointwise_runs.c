@@ -4,14 +4,23 @@
  * threads find their tiles. */
 #include "lower/pointwise.h"
 
-#define RUNS 4u           /* most */
-#define HELD 32u          /* most 32-bit registers for loaded elements of all runs */
-#define RUNS_COST 96u     /* most estimated instructions of all runs: compile time */
-#define ELEMENTS_COST 32u /* the same where runs are single elements, which are a second road */
-#define LATE_BYTES 64u    /* of a thread, wanted on their way where loads wait for loads */
-#define ELEMENT_BYTES 32u /* where they are many small ones */
-#define EARLY_BYTES 16u   /* where they are vectors that only wait for arithmetic */
-#define LATE_HELD 64u     /* HELD where loads wait for loads: indices are gone when elements come */
+/* Measured on an H200 (docs/performance.md). "Own" bytes are those that no other lane of the thread shares.
+ */
+#define RUNS 8u       /* most */
+#define HELD 32u      /* most 32-bit registers for loaded elements of all runs */
+#define RUNS_COST 96u /* most estimated instructions of all runs: compile time */
+#define EARLY_BYTES \
+    16u /* own bytes of a thread, wanted on their way at least: vectors that wait for arithmetic */
+#define LATE_BYTES 32u       /* vectors that wait for loads */
+#define LATE_HELD 64u        /* HELD for them: indices are gone when elements come */
+#define SCATTERED_BYTES 128u /* single elements, each for a load of its own */
+#define SCATTERED_HELD 128u
+#define DEAR 16u        /* estimated instructions an element from which arithmetic keeps loads waiting, */
+#define DEAR_BYTES 64u  /* what is wanted then, */
+#define DEAR_COST 512u  /* and RUNS_COST */
+#define ELEMENT_RUNS 4u /* RUNS where runs are single elements, which are a second road */
+#define ELEMENT_BYTES 32u
+#define ELEMENTS_COST 32u
 
 static bool in_memory(const llf_graph *g, const llfi_demand *d)
 {
@@ -39,7 +48,8 @@ void llfi_pointwise_vector_sums(const llf_graph *g, const llfi_kernel *k, const 
 
 typedef struct {
     uint32_t held;        /* registers */
-    uint32_t early, late; /* bytes loaded from places of their own; those of places that wait for an index */
+    uint32_t early, late; /* own bytes; those of places that wait for an index */
+    bool scattered;       /* some of the latter are single elements */
 } loads;
 
 static loads loads_of(const llf_graph *g, const llfi_demands *list, uint32_t width)
@@ -57,32 +67,47 @@ static loads loads_of(const llf_graph *g, const llfi_demands *list, uint32_t wid
         sum.held += apart ? elements : (elements * bytes + 3) / 4;
         sum.early += d->late ? 0 : own;
         sum.late += d->late ? own : 0;
+        sum.scattered = sum.scattered || (d->late && how == LLFI_ACCESS_LANES);
     }
     return sum;
 }
 
-static uint32_t choose(const llf_graph *g, const llfi_demands *list, uint32_t width, uint32_t cost)
+static uint32_t runs_up_to(uint32_t most, const loads *l, uint32_t want, uint32_t held, uint32_t cost,
+                           uint32_t most_cost)
 {
-    loads l = loads_of(g, list, width);
-    uint32_t most_cost = width > 1 ? RUNS_COST : ELEMENTS_COST, held = l.late ? LATE_HELD : HELD;
-    uint32_t want = l.late ? LATE_BYTES : width > 1 ? EARLY_BYTES : ELEMENT_BYTES;
-    uint32_t bytes = l.late ? l.late : l.early, runs = 1;
-    while (runs < RUNS && runs * bytes < want && 2 * runs * l.held <= held &&
-           2 * runs * width * cost <= most_cost)
+    uint32_t bytes = l->late ? l->late : l->early, runs = 1;
+    while (runs < most && runs * bytes < want && 2 * runs * l->held <= held && 2 * runs * cost <= most_cost)
         runs *= 2;
     return runs;
+}
+
+static uint32_t vector_runs(const llf_graph *g, const llfi_demands *list, uint32_t width, uint32_t cost)
+{
+    loads l = loads_of(g, list, width);
+    if (l.late && l.scattered)
+        return runs_up_to(RUNS, &l, SCATTERED_BYTES, SCATTERED_HELD, width * cost, RUNS_COST);
+    if (l.late)
+        return runs_up_to(RUNS, &l, LATE_BYTES, LATE_HELD, width * cost, RUNS_COST);
+    return cost >= DEAR ? runs_up_to(RUNS, &l, DEAR_BYTES, HELD, width * cost, DEAR_COST)
+                        : runs_up_to(RUNS, &l, EARLY_BYTES, HELD, width * cost, RUNS_COST);
+}
+
+static uint32_t element_runs(const llf_graph *g, const llfi_demands *list, uint32_t cost)
+{
+    loads l = loads_of(g, list, 1);
+    return runs_up_to(ELEMENT_RUNS, &l, ELEMENT_BYTES, l.late ? LATE_HELD : HELD, cost, ELEMENTS_COST);
 }
 
 void llfi_pointwise_choose_runs(const llf_graph *g, llfi_schedule *s)
 {
     if (s->demands->forms == 0 || s->table || s->slice != s->width)
         return;
-    uint32_t runs = s->width > 1 ? choose(g, s->demands, s->width, s->cost) : 1;
-    uint32_t element_runs = choose(g, s->demands, 1, s->cost);
-    if (runs == 1 && element_runs == 1)
+    uint32_t runs = s->width > 1 ? vector_runs(g, s->demands, s->width, s->cost) : 1;
+    uint32_t elements = element_runs(g, s->demands, s->cost);
+    if (runs == 1 && elements == 1)
         return;
     s->runs = runs;
-    s->element_runs = element_runs;
+    s->element_runs = elements;
     s->one_body = false;
 }
 
