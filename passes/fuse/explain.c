@@ -7,7 +7,21 @@
 
 typedef enum { PRODUCER, CONSUMER, SIBLING } relation;
 
+/* What a kernel is made of, each list rising. */
 typedef struct {
+    llfi_fuse_size size;
+    llf_id *read, *scalar;
+    uint32_t *kind; /* of needs.at, distinct */
+    uint32_t reads, scalars, kinds;
+} content;
+
+/* Kernel `to` reads what `from` stores at other points than its own. */
+typedef struct {
+    uint32_t from, to;
+} moved_pair;
+
+typedef struct {
+    llf_context *cx;
     const llf_graph *g;
     const llfi_plan *p;
     const llfi_fuse_options *o;
@@ -16,34 +30,143 @@ typedef struct {
     uint32_t *store;  /* by node: kernel that stores it, plus 1 */
     uint32_t *first;  /* by node + 1: where its readers start in `reader` */
     uint32_t *reader; /* kernels that read a buffer, by node */
+    llf_id *user;     /* beside each: its first member that does */
     uint32_t *met;    /* by kernel: last kernel that met it, plus 1 */
-    uint32_t *mark;   /* by node: last union that counted it */
+    uint32_t *mark;   /* by node: last kernel that counted it */
     uint32_t stamp;
-    llfi_needs extents;
-    llf_id **read; /* by kernel: buffers read */
-    uint32_t *reads;
+    llfi_needs needs;
+    content *of; /* by kernel */
+    LLFI_VEC(moved_pair) moved;
+    llfi_map moved_index;
 } explain;
 
 /* ---- what is where */
 
+static bool fresh(explain *x, llf_id id)
+{
+    if (x->mark[id] == x->stamp)
+        return false;
+    x->mark[id] = x->stamp;
+    return true;
+}
+
+static bool lower(const void *user, uint32_t a, uint32_t b)
+{
+    (void)user;
+    return a < b;
+}
+
+static uint64_t pair_hash(uint32_t from, uint32_t to)
+{
+    return llfi_hash_u64(llfi_hash_u64(0, from), to);
+}
+
+/* Does kernel `to` read what `from` stores at other points than its own? */
+static bool reads_moved(const explain *x, uint32_t from, uint32_t to)
+{
+    size_t cursor = 0;
+    for (uint32_t at; (at = llfi_map_next(&x->moved_index, pair_hash(from, to), &cursor)) != UINT32_MAX;)
+        if (x->moved.at[at].from == from && x->moved.at[at].to == to)
+            return true;
+    return false;
+}
+
+static bool note_moved(explain *x, uint32_t from, uint32_t to)
+{
+    if (reads_moved(x, from, to))
+        return true;
+    if (!llfi_vec_reserve(&x->cx->mem, &x->moved, 1) ||
+        !llfi_map_add(&x->cx->mem, &x->moved_index, pair_hash(from, to), (uint32_t)x->moved.count))
+        return false;
+    x->moved.at[x->moved.count++] = (moved_pair){from, to};
+    return true;
+}
+
+/* Operand `a` of a member of kernel k. */
+static bool operand(explain *x, uint32_t k, llf_id id, uint32_t a)
+{
+    content *c = &x->of[k];
+    llf_id p = llfi_fuse_operand(&x->view, id, a);
+    uint32_t kind, from = x->store[p];
+    if (from && from != k + 1 && llfi_legal_moved(x->g, x->view.source, id, a) && !note_moved(x, from - 1, k))
+        return false;
+    if (llfi_node_is_scalar(llfi_node_at(x->g, p)) && fresh(x, p))
+        c->scalar[c->scalars++] = p;
+    if (!llfi_needs_class(&x->needs, id, a, 0, &kind))
+        return false;
+    if (kind == LLFI_NEEDS_NONE || x->needs.at.at[kind].stamp == x->stamp)
+        return true;
+    x->needs.at.at[kind].stamp = x->stamp;
+    c->kind[c->kinds++] = kind;
+    c->size.extents += x->needs.at.at[kind].most;
+    return true;
+}
+
+static llf_status look(explain *x, uint32_t k)
+{
+    const llfi_kernel *kn = &x->p->kernel[k];
+    content *c = &x->of[k];
+    size_t edges = 1;
+    for (uint32_t m = 0; m < kn->members; m++)
+        edges += llfi_node_at(x->g, kn->member[m])->arity;
+    LLF_TRY(llfi_kernel_reads(x->g, x->p, k, x->arena, &c->read, &c->reads));
+    c->scalar = llfi_arena_alloc(x->arena, edges * sizeof *c->scalar);
+    c->kind = llfi_arena_alloc(x->arena, edges * sizeof *c->kind);
+    if (!c->scalar || !c->kind)
+        return LLF_E_NOMEM;
+    c->size = (llfi_fuse_size){.nodes = kn->members, .reads = c->reads, .stores = kn->stores};
+    x->stamp++;
+    for (uint32_t m = 0; m < kn->members; m++) {
+        c->size.cost += llfi_legal_cost(x->g, kn->member[m]);
+        for (uint32_t a = 0; a < llfi_node_at(x->g, kn->member[m])->arity; a++)
+            if (!operand(x, k, kn->member[m], a))
+                return LLF_E_NOMEM;
+    }
+    c->size.scalars = c->scalars;
+    llfi_sort(c->scalar, c->scalars, lower, NULL);
+    llfi_sort(c->kind, c->kinds, lower, NULL);
+    return LLF_OK;
+}
+
+/* Notes kernel k beside each buffer that it reads, with its first member that does. */
+static void add_readers(explain *x, uint32_t k)
+{
+    const llfi_kernel *kn = &x->p->kernel[k];
+    x->stamp++;
+    for (uint32_t i = 0; i < x->of[k].reads; i++) {
+        llf_id id = x->of[k].read[i];
+        uint32_t at = x->first[id + 1]++;
+        x->reader[at] = k;
+        x->user[at] = LLF_NONE;
+        x->mark[id] = x->stamp;
+    }
+    for (uint32_t m = 0; m < kn->members; m++)
+        for (uint32_t a = 0; a < llfi_node_at(x->g, kn->member[m])->arity; a++) {
+            llf_id p = llfi_fuse_operand(&x->view, kn->member[m], a);
+            if (x->mark[p] == x->stamp && x->user[x->first[p + 1] - 1] == LLF_NONE)
+                x->user[x->first[p + 1] - 1] = kn->member[m];
+        }
+}
+
 static llf_status index_readers(explain *x)
 {
     size_t n = x->g->nodes.count, total = 0;
-    for (uint32_t k = 0; k < x->p->kernels; k++) {
-        LLF_TRY(llfi_kernel_reads(x->g, x->p, k, x->arena, &x->read[k], &x->reads[k]));
-        for (uint32_t i = 0; i < x->reads[k]; i++, total++)
-            x->first[x->read[k][i] + 2]++;
+    for (uint32_t k = 0; k < x->p->kernels; k++)
         for (uint32_t i = 0; i < x->p->kernel[k].stores; i++)
             x->store[x->p->kernel[k].store[i]] = k + 1;
+    for (uint32_t k = 0; k < x->p->kernels; k++) {
+        LLF_TRY(look(x, k));
+        for (uint32_t i = 0; i < x->of[k].reads; i++, total++)
+            x->first[x->of[k].read[i] + 2]++;
     }
     x->reader = llfi_arena_alloc(x->arena, (total + 1) * sizeof *x->reader);
-    if (!x->reader)
+    x->user = llfi_arena_alloc(x->arena, (total + 1) * sizeof *x->user);
+    if (!x->reader || !x->user)
         return LLF_E_NOMEM;
     for (size_t i = 2; i < n + 2; i++)
         x->first[i] += x->first[i - 1];
     for (uint32_t k = 0; k < x->p->kernels; k++)
-        for (uint32_t i = 0; i < x->reads[k]; i++)
-            x->reader[x->first[x->read[k][i] + 1]++] = k;
+        add_readers(x, k);
     return LLF_OK;
 }
 
@@ -61,10 +184,9 @@ static llf_status prepare(explain *x)
     x->first = llfi_arena_alloc(x->arena, n * sizeof *x->first);
     x->mark = llfi_arena_alloc(x->arena, n * sizeof *x->mark);
     x->met = llfi_arena_alloc(x->arena, k * sizeof *x->met);
-    x->read = llfi_arena_alloc(x->arena, k * sizeof *x->read);
-    x->reads = llfi_arena_alloc(x->arena, k * sizeof *x->reads);
+    x->of = llfi_arena_alloc(x->arena, k * sizeof *x->of);
     if (!x->view.role || !x->view.output || !x->view.users || !x->view.source || !x->view.hint ||
-        !x->view.spread || !x->store || !x->first || !x->mark || !x->met || !x->read || !x->reads)
+        !x->view.spread || !x->store || !x->first || !x->mark || !x->met || !x->of)
         return LLF_E_NOMEM;
     for (size_t i = 0; i < x->g->outputs.count; i++)
         x->view.output[x->g->outputs.at[i]] = true;
@@ -77,89 +199,63 @@ static llf_status prepare(explain *x)
         for (uint32_t a = 0; a < node->arity && cls != LLFI_CLASS_VIEW; a++)
             x->view.users[x->view.source[llfi_args(x->g, node)[a]]]++;
     }
-    if (!llfi_needs_init(&x->extents, x->g, x->view.source, x->arena, x->p->mem))
+    if (!llfi_needs_init(&x->needs, x->g, x->view.source, x->arena, x->p->mem))
         return LLF_E_NOMEM;
     return index_readers(x);
 }
 
 /* ---- why not */
 
-static bool fresh(explain *x, llf_id id)
+static bool in(const uint32_t *list, uint32_t count, uint32_t id)
 {
-    if (x->mark[id] == x->stamp)
-        return false;
-    x->mark[id] = x->stamp;
-    return true;
-}
-
-/* Of operand `k` of `id`. Out of memory: as if it needed none; the text will say so. */
-static void extents(explain *x, llf_id id, uint32_t k, llfi_fuse_size *s)
-{
-    uint32_t c;
-    if (!llfi_needs_class(&x->extents, id, k, 0, &c) || c == LLFI_NEEDS_NONE)
-        return;
-    llfi_needs_kind *kind = &x->extents.at.at[c];
-    s->extents += kind->stamp == x->stamp ? 0 : kind->most;
-    kind->stamp = x->stamp;
-}
-
-/* Size of two kernels as one. */
-static llfi_fuse_size both(explain *x, uint32_t a, uint32_t b)
-{
-    llfi_fuse_size s = {0};
-    const uint32_t pair[2] = {a, b};
-    x->stamp++;
-    for (uint32_t i = 0; i < 2; i++)
-        for (uint32_t m = 0; m < x->p->kernel[pair[i]].members; m++) {
-            llf_id id = x->p->kernel[pair[i]].member[m];
-            if (fresh(x, id)) {
-                s.nodes++;
-                s.cost += llfi_legal_cost(x->g, id);
-            }
-        }
-    for (uint32_t i = 0; i < 2; i++) {
-        s.stores += x->p->kernel[pair[i]].stores; /* at most: some may become internal */
-        for (uint32_t r = 0; r < x->reads[pair[i]]; r++)
-            s.reads += fresh(x, x->read[pair[i]][r]);
+    uint32_t lo = 0, hi = count;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (list[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
-    for (uint32_t i = 0; i < 2; i++)
-        for (uint32_t m = 0; m < x->p->kernel[pair[i]].members; m++) {
-            const llfi_node *n = llfi_node_at(x->g, x->p->kernel[pair[i]].member[m]);
-            for (uint32_t k = 0; k < n->arity; k++) {
-                llf_id p = x->view.source[llfi_args(x->g, n)[k]];
-                const llfi_node *q = llfi_node_at(x->g, p);
-                s.scalars += llfi_node_is_scalar(q) && fresh(x, p);
-                extents(x, x->p->kernel[pair[i]].member[m], k, &s);
-            }
+    return lo < count && list[lo] == id;
+}
+
+/* Size of two kernels as one; stores at most: some may become internal. What both have is looked for from the
+ * smaller one, so that a large kernel is not gone through for each of its many neighbours. */
+static llfi_fuse_size both(const explain *x, uint32_t a, uint32_t b)
+{
+    bool swap = x->p->kernel[a].members + x->of[a].reads > x->p->kernel[b].members + x->of[b].reads;
+    const llfi_kernel *little = &x->p->kernel[swap ? b : a], *big = &x->p->kernel[swap ? a : b];
+    const content *l = &x->of[swap ? b : a], *m = &x->of[swap ? a : b];
+    llfi_fuse_size s = m->size;
+    s.stores += l->size.stores;
+    for (uint32_t i = 0; i < little->members; i++)
+        if (!in(big->member, big->members, little->member[i])) {
+            s.nodes++;
+            s.cost += llfi_legal_cost(x->g, little->member[i]);
         }
+    for (uint32_t i = 0; i < l->reads; i++)
+        s.reads += !in(m->read, m->reads, l->read[i]) && !in(big->member, big->members, l->read[i]);
+    for (uint32_t i = 0; i < little->stores; i++)
+        s.reads -= in(m->read, m->reads, little->store[i]);
+    for (uint32_t i = 0; i < l->scalars; i++)
+        s.scalars += !in(m->scalar, m->scalars, l->scalar[i]);
+    for (uint32_t i = 0; i < l->kinds; i++)
+        s.extents += in(m->kind, m->kinds, l->kind[i]) ? 0 : x->needs.at.at[l->kind[i]].most;
     return s;
 }
 
 /* Does a kernel between the two read from one and feed the other? */
 static bool between(const explain *x, uint32_t a, uint32_t b)
 {
-    uint32_t lo = a < b ? a : b, hi = a < b ? b : a, looked = 0;
+    uint32_t lo = a < b ? a : b, hi = a < b ? b : a, looked = 0, met = 0;
     for (uint32_t i = 0; i < x->p->kernel[lo].stores; i++) {
         llf_id v = x->p->kernel[lo].store[i];
-        for (uint32_t r = x->first[v]; r < x->first[v + 1] && looked < 64; r++) {
+        for (uint32_t r = x->first[v]; r < x->first[v + 1] && met < 64; r++, met++) {
             uint32_t c = x->reader[r];
-            for (uint32_t j = 0; c > lo && c < hi && j < x->reads[hi] && looked < 4096; j++, looked++)
-                if (x->store[x->read[hi][j]] == c + 1)
+            for (uint32_t j = 0; c > lo && c < hi && j < x->of[hi].reads && looked < 4096; j++, looked++)
+                if (x->store[x->of[hi].read[j]] == c + 1)
                     return true;
         }
-    }
-    return false;
-}
-
-/* Does kernel `b` read what `a` stores at other points than its own? */
-static bool reads_moved(const explain *x, uint32_t a, uint32_t b)
-{
-    for (uint32_t m = 0; m < x->p->kernel[b].members; m++) {
-        llf_id id = x->p->kernel[b].member[m];
-        for (uint32_t k = 0; k < llfi_node_at(x->g, id)->arity; k++)
-            if (x->store[llfi_fuse_operand(&x->view, id, k)] == a + 1 &&
-                llfi_legal_moved(x->g, x->view.source, id, k))
-                return true;
     }
     return false;
 }
@@ -206,9 +302,10 @@ static llf_id user_in(const explain *x, uint32_t k, llf_id operand)
     return kn->store[0];
 }
 
-/* One neighbour `j` of kernel `k`, met through the buffer `via`. */
-static void neighbour(explain *x, uint32_t k, uint32_t j, relation rel, llf_id via, uint32_t *shown,
-                      llfi_str *s)
+/* One neighbour `j` of kernel `k`, met through the buffer `via`, which `user` reads if `j` does not make it.
+ */
+static void neighbour(explain *x, uint32_t k, uint32_t j, relation rel, llf_id via, llf_id user,
+                      uint32_t *shown, llfi_str *s)
 {
     static const char *const text[] = {"producer", "consumer", "sibling"};
     if (j == k || x->met[j] == k + 1)
@@ -216,8 +313,7 @@ static void neighbour(explain *x, uint32_t k, uint32_t j, relation rel, llf_id v
     x->met[j] = k + 1;
     if ((*shown)++ >= SHOWN)
         return;
-    llf_id mine = rel == CONSUMER ? via : user_in(x, k, via),
-           other = rel == PRODUCER ? via : user_in(x, j, via);
+    llf_id mine = rel == CONSUMER ? via : user_in(x, k, via), other = rel == PRODUCER ? via : user;
     llf_id a = rel == CONSUMER ? mine : other, b = rel == CONSUMER ? other : mine;
     if (rel == SIBLING && a > b) {
         a = mine;
@@ -231,18 +327,18 @@ static void neighbours(explain *x, uint32_t k, llfi_str *s)
 {
     uint32_t shown = 0, scanned = 0;
     const llfi_kernel *kn = &x->p->kernel[k];
-    for (uint32_t i = 0; i < x->reads[k]; i++)
-        if (x->store[x->read[k][i]])
-            neighbour(x, k, x->store[x->read[k][i]] - 1, PRODUCER, x->read[k][i], &shown, s);
+    for (uint32_t i = 0; i < x->of[k].reads; i++)
+        if (x->store[x->of[k].read[i]])
+            neighbour(x, k, x->store[x->of[k].read[i]] - 1, PRODUCER, x->of[k].read[i], LLF_NONE, &shown, s);
     for (uint32_t i = 0; i < kn->stores; i++)
         for (uint32_t r = x->first[kn->store[i]]; r < x->first[kn->store[i] + 1] && scanned < 256;
              r++, scanned++)
-            neighbour(x, k, x->reader[r], CONSUMER, kn->store[i], &shown, s);
+            neighbour(x, k, x->reader[r], CONSUMER, kn->store[i], x->user[r], &shown, s);
     scanned = 0;
-    for (uint32_t i = 0; i < x->reads[k]; i++)
-        for (uint32_t r = x->first[x->read[k][i]]; r < x->first[x->read[k][i] + 1] && scanned < 256;
+    for (uint32_t i = 0; i < x->of[k].reads; i++)
+        for (uint32_t r = x->first[x->of[k].read[i]]; r < x->first[x->of[k].read[i] + 1] && scanned < 256;
              r++, scanned++)
-            neighbour(x, k, x->reader[r], SIBLING, x->read[k][i], &shown, s);
+            neighbour(x, k, x->reader[r], SIBLING, x->of[k].read[i], x->user[r], &shown, s);
     if (shown > SHOWN)
         llfi_str_printf(s, "  and %u more neighbours\n", shown - SHOWN);
 }
@@ -325,13 +421,15 @@ llf_status llfi_plan_explain(llf_context *cx, const llf_graph *g, const llfi_pla
     llfi_fuse_options o = *options;
     if (!o.heuristic)
         o.heuristic = llfi_heuristic_find("greedy");
-    explain x = {.g = g, .p = p, .o = &o, .arena = &arena};
+    explain x = {.cx = cx, .g = g, .p = p, .o = &o, .arena = &arena};
     llf_status st = prepare(&x);
     for (uint32_t k = 0; st == LLF_OK && k < p->kernels; k++)
         st = one(&x, k, s);
     if (st == LLF_OK && s->failed)
         st = LLF_E_NOMEM;
-    llfi_needs_free(&x.extents);
+    llfi_needs_free(&x.needs);
+    llfi_vec_free(&cx->mem, &x.moved);
+    llfi_map_free(&cx->mem, &x.moved_index);
     llfi_arena_destroy(&arena);
     return st == LLF_E_NOMEM ? llfi_nomem(&cx->diag) : st;
 }

@@ -85,6 +85,32 @@ static inline void linear_wide(linear_graph *m, uint32_t nodes)
     linear_sum(m, nodes / 2);
 }
 
+/* The same of as many inputs, however many nodes there are: few enough for kernels to be full from the start.
+ */
+static inline void linear_fixed(linear_graph *m, uint32_t nodes)
+{
+    enum { INPUTS = 200 };
+    llf_id *x = m->v + nodes / 2;
+    for (uint32_t i = 0; i < INPUTS; i++)
+        x[i] = linear_input(m, i);
+    for (uint32_t i = 0; i < nodes / 2; i++)
+        m->v[i] = llf_mul(m->g, linear_view(m, x[i % INPUTS]), llf_const(m->g, LLF_F32, 1.0 + i));
+    linear_sum(m, nodes / 2);
+}
+
+/* Nothing has anything to do with anything else, and few have the same shape. */
+static inline void linear_strangers(linear_graph *m, uint32_t nodes)
+{
+    for (uint32_t i = 0; i + 2 <= nodes; i += 2) {
+        char name[16];
+        snprintf(name, sizeof name, "x%u", i);
+        llf_id x = llf_input(m->g, name, LLF_F32, 2, (int64_t[]){1 + i / 2 % 300, 1 + i / 2 % 101});
+        const int64_t last[] = {1};
+        x = m->views && i % 4 ? llf_flip(m->g, x, 1, last) : x;
+        llf_output(m->g, i % 6 ? llf_neg(m->g, x) : llf_mul(m->g, x, x));
+    }
+}
+
 /* Half the nodes are inputs, and one balanced sum of them. */
 static inline void linear_inputs(linear_graph *m, uint32_t nodes)
 {
@@ -197,6 +223,7 @@ static const struct {
     {"grid", linear_grid},         {"crossed", linear_crossed},
     {"star", linear_star},         {"deep_views", linear_deep_views},
     {"reshapes", linear_reshapes}, {"slices", linear_slices},
+    {"fixed", linear_fixed},       {"strangers", linear_strangers},
 };
 
 /* NULL: no memory, or it is refused (the context knows why). */

@@ -1,7 +1,7 @@
 /* test_passes_linear.c: twice the nodes take at most 2.5 times the time in each stage before LLVM, on a small
- * stack, for chains, sums, grids, random graphs and chains of views (tests/linear/graphs.h), with and without
- * views on their edges, and under every heuristic. Times of this thread alone, and medians where they are
- * close; tests/linear/count.sh counts instructions. */
+ * stack, for chains, sums, grids, random graphs, strangers and chains of views (tests/linear/graphs.h), with
+ * and without views on their edges, and under every heuristic. Times of this thread alone, and medians where
+ * they are close; tests/linear/count.sh counts instructions. */
 #include "linear/stages.h"
 
 #include <setjmp.h>
