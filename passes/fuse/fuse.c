@@ -1,6 +1,6 @@
 /* fuse.c: the search: nodes in topological order, each to the best group that legal.c allows, groups that a
- * node brings together merged. It knows no heuristic by name and no cost: the selected score ranks, legal.c
- * refuses.
+ * node brings together merged. It knows no heuristic by name and no cost: roles.c says what is recomputed,
+ * the selected score ranks, legal.c refuses.
  * In: primitives, a node for each output.
  * Out: a plan beside the graph.
  * Why: a kernel boundary is a trip through memory.
@@ -22,221 +22,29 @@ typedef struct {
     llfi_arena *scratch;
     llfi_fuse_view view;
     llfi_groups groups;
-    LLFI_VEC(llf_id) cone; /* a value and what only it is made of */
-    llf_id *reader;        /* by node: the last node placed that reads it */
-    candidate *at;         /* a producer and a sibling per operand of the node that has most */
+    llf_id *reader; /* by node: the last node placed that reads it */
+    candidate *at;  /* a producer and a sibling per operand of the node that has most */
     uint32_t count;
     const llfi_value_name *names; /* for the log; NULL: off */
 } search;
 
-/* ---- roles */
-
-/* Is the value not wanted beside some user; is it read at other points by some? */
-static bool *lonely(const search *s, bool *moved)
-{
-    bool *alone = llfi_arena_alloc(s->scratch, s->g->nodes.count + 1), hinted;
-    for (llf_id u = 0; alone && moved && u < s->g->nodes.count; u++) {
-        const llfi_node *n = llfi_node_at(s->g, u);
-        for (uint32_t k = 0; k < n->arity && s->view.role[u] != LLFI_ROLE_DEAD; k++) {
-            llf_id p = llfi_fuse_operand(&s->view, u, k);
-            if (s->view.role[p] == LLFI_ROLE_OWN && llfi_hint_score(&s->view, p, u, &hinted) < 0)
-                alone[p] = true;
-            if (llfi_legal_moved(s->g, s->view.source, u, k))
-                moved[p] = true;
-        }
-    }
-    return alone;
-}
-
-/* Demands of one evaluation of `v`. */
-static uint32_t spread_of(const search *s, llf_id v)
-{
-    uint32_t spread = 1;
-    for (uint32_t k = 0; k < llfi_node_at(s->g, v)->arity; k++) {
-        llf_id p = llfi_fuse_operand(&s->view, v, k);
-        bool again = s->view.role[p] == LLFI_ROLE_RECOMPUTE && llfi_type_of(s->g, p).rank;
-        spread += again ? s->view.spread[p] : llfi_type_of(s->g, p).rank > 0;
-    }
-    return spread;
-}
-
-/* Size of `v` with what it recomputes, and demands of one evaluation; `from_memory`: all that it reads is
- * stored anyway, so that recomputing it does not store another value in its stead. */
-static llf_status recomputed_size(search *s, llf_id v, const bool *moved, llfi_fuse_size *size,
-                                  uint32_t *spread, bool *from_memory)
-{
-    const llf_graph *g = s->g;
-    LLF_TRY(llfi_group_wants(&s->groups, v));
-    *size = (llfi_fuse_size){.nodes = 1, .cost = llfi_legal_cost(g, v)};
-    *from_memory = true;
-    for (size_t i = 0; i < s->groups.want.count; i++) {
-        llf_id w = s->groups.want.at[i].id;
-        if (w >= g->nodes.count) {
-            size->extents += s->groups.extents.at.at[w - g->nodes.count].most;
-            continue;
-        }
-        bool inside = s->view.role[w] == LLFI_ROLE_RECOMPUTE;
-        bool scalar = llfi_node_at(g, w)->op == LLF_OP_INPUT && llfi_node_at(g, w)->scalar;
-        size->nodes += inside;
-        size->cost += inside ? llfi_legal_cost(g, w) : 0;
-        size->scalars += scalar;
-        size->reads += !inside && !scalar;
-        *from_memory =
-            *from_memory && (inside || s->view.role[w] == LLFI_ROLE_LEAF || s->view.output[w] || moved[w]);
-    }
-    *spread = spread_of(s, v);
-    return LLF_OK;
-}
-
-/* Reading what it is made of, instead of it, in each of its users: no more traffic than storing it? */
-static bool saves_traffic(const search *s, llf_id v, uint32_t reads)
-{
-    uint64_t users = s->view.users[v];
-    return users * reads <= reads + 1u + users;
-}
-
-/* Views that a reader of `v` goes through at most before it comes to memory, if `v` is a view or recomputed.
- */
-static uint32_t views_behind(const search *s, llf_id v, const uint32_t *behind)
-{
-    const llfi_node *n = llfi_node_at(s->g, v);
-    uint32_t most = 0;
-    for (uint32_t k = 0; k < n->arity; k++) {
-        uint32_t b = behind[llfi_args(s->g, n)[k]];
-        most = b > most ? b : most;
-    }
-    return most + (llfi_ops[n->op].cls == LLFI_CLASS_VIEW);
-}
-
-/* May `v` be recomputed as it stands? Then it is marked so. */
-static llf_status try_recompute(search *s, llf_id v, const bool *moved, uint32_t views, uint32_t *behind)
-{
-    bool point = llfi_type_of(s->g, v).rank == 0, from_memory;
-    llfi_fuse_size size;
-    uint32_t spread;
-    LLF_TRY(recomputed_size(s, v, moved, &size, &spread, &from_memory));
-    if (point ? llfi_legal_moves(&s->view, v) <= 1 && llfi_legal_recompute(s->o, &size)
-              : from_memory && llfi_legal_spread(s->o, &size, spread) && saves_traffic(s, v, size.reads)) {
-        s->view.role[v] = LLFI_ROLE_RECOMPUTE;
-        s->view.spread[v] = spread;
-        behind[v] = views;
-    }
-    return LLF_OK;
-}
-
-/* The values that only `v` is made of: recomputed with it, or not at all. Each has one user, so over all `v`
- * they are as many as there are nodes. Fills s->cone, operands after users; nothing where they are too many.
- */
-static llf_status find_cone(search *s, llf_id v, const bool *moved, const bool *alone)
-{
-    s->cone.count = 0;
-    if (!llfi_vec_reserve(&s->cx->mem, &s->cone, 1))
-        return llfi_nomem(&s->cx->diag);
-    s->cone.at[s->cone.count++] = v;
-    for (size_t i = 0; i < s->cone.count && s->cone.count <= LLFI_SPREAD_MAX; i++) {
-        llf_id u = s->cone.at[i];
-        for (uint32_t k = 0; k < llfi_node_at(s->g, u)->arity; k++) {
-            llf_id p = llfi_fuse_operand(&s->view, u, k);
-            if (s->view.role[p] != LLFI_ROLE_OWN || moved[p] || alone[p] || s->view.output[p] ||
-                s->view.users[p] != 1 || llfi_type_of(s->g, p).rank == 0)
-                continue;
-            if (!llfi_vec_reserve(&s->cx->mem, &s->cone, 1))
-                return llfi_nomem(&s->cx->diag);
-            s->cone.at[s->cone.count++] = p;
-        }
-    }
-    if (s->cone.count > LLFI_SPREAD_MAX)
-        s->cone.count = 0;
-    return LLF_OK;
-}
-
-/* `v` is read at other points than its users': with what only it is made of, it is cheap to recompute there,
- * or nothing of it is. */
-static llf_status try_cone(search *s, llf_id v, const bool *moved, const bool *alone, uint32_t *behind)
-{
-    LLF_TRY(find_cone(s, v, moved, alone));
-    size_t n = s->cone.count;
-    for (size_t i = n; i-- > 1;) {
-        llf_id p = s->cone.at[i];
-        s->view.spread[p] = spread_of(s, p);
-        s->view.role[p] = LLFI_ROLE_RECOMPUTE;
-        behind[p] = views_behind(s, p, behind);
-    }
-    uint32_t views = views_behind(s, v, behind);
-    for (size_t i = 0; i < s->groups.want.count; i++)
-        s->groups.stamp[s->groups.want.at[i].id] = 0; /* what v wants is another question now */
-    if (n > 1 && llfi_legal_behind(views))
-        LLF_TRY(try_recompute(s, v, moved, views, behind));
-    for (size_t i = 1; i < n && s->view.role[v] == LLFI_ROLE_OWN; i++) {
-        s->view.role[s->cone.at[i]] = LLFI_ROLE_OWN;
-        behind[s->cone.at[i]] = 0;
-    }
-    return LLF_OK;
-}
-
-/* Small rank-0 values, and cheap values that are read at other points than their users', are recomputed where
- * they are wanted. */
-static llf_status find_recomputed(search *s)
-{
-    const llf_graph *g = s->g;
-    bool *moved = llfi_arena_alloc(s->scratch, g->nodes.count + 1), *alone = lonely(s, moved);
-    uint32_t *behind = llfi_arena_alloc(s->scratch, (g->nodes.count + 1) * sizeof *behind);
-    if (!alone || !moved || !behind)
-        return llfi_nomem(&s->cx->diag);
-    for (llf_id v = 0; v < g->nodes.count; v++) {
-        bool point = llfi_type_of(g, v).rank == 0;
-        uint32_t views = views_behind(s, v, behind);
-        if (llfi_ops[llfi_node_at(g, v)->op].cls == LLFI_CLASS_VIEW)
-            behind[v] = views;
-        if (s->view.role[v] != LLFI_ROLE_OWN || (!point && !moved[v]) || s->view.output[v] || alone[v] ||
-            !llfi_legal_behind(views))
-            continue;
-        LLF_TRY(try_recompute(s, v, moved, views, behind));
-        if (!point && s->view.role[v] == LLFI_ROLE_OWN)
-            LLF_TRY(try_cone(s, v, moved, alone, behind));
-    }
-    memset(s->groups.stamp, 0, g->nodes.count * sizeof *s->groups.stamp);
-    for (size_t i = 0; i < s->groups.extents.at.count; i++)
-        s->groups.extents.at.at[i].stamp = UINT32_MAX;
-    return LLF_OK;
-}
-
-/* Liveness, users and first roles. */
+/* Roles, users, and what the search remembers by node. */
 static llf_status look(search *s)
 {
-    const llf_graph *g = s->g;
-    size_t n = g->nodes.count;
-    s->view = (llfi_fuse_view){.g = g, .options = s->o};
-    s->view.role = llfi_arena_alloc(s->scratch, n + 1);
-    s->view.output = llfi_arena_alloc(s->scratch, n + 1);
-    s->view.users = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->view.users);
-    s->view.spread = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->view.spread);
-    s->view.source = llfi_sources_make(g, s->scratch);
-    s->view.hint = llfi_hints_make(g, s->scratch);
+    size_t n = s->g->nodes.count;
+    s->view = (llfi_fuse_view){.g = s->g, .options = s->o};
+    LLF_TRY(llfi_roles_begin(s->cx, s->scratch, &s->view));
     uint32_t most = LLFI_INLINE_ARGS;
     for (size_t i = 0; i < n; i++)
-        most = g->nodes.at[i].arity > most ? g->nodes.at[i].arity : most;
+        most = s->g->nodes.at[i].arity > most ? s->g->nodes.at[i].arity : most;
     s->at = llfi_arena_alloc(s->scratch, 2 * (size_t)most * sizeof *s->at);
     s->reader = llfi_arena_alloc(s->scratch, (n + 1) * sizeof *s->reader);
-    if (!s->view.role || !s->view.output || !s->view.users || !s->view.spread || !s->view.source ||
-        !s->view.hint || !s->reader || !s->at)
+    if (!s->reader || !s->at)
         return llfi_nomem(&s->cx->diag);
-    for (size_t i = 0; i < g->outputs.count; i++)
-        s->view.output[g->outputs.at[i]] = true;
-    for (size_t i = n; i-- > 0;) {
-        const llfi_node *node = &g->nodes.at[i];
+    for (size_t i = 0; i < n; i++)
         s->reader[i] = LLF_NONE;
-        if (llfi_node_is_leaf(node))
-            s->view.role[i] = LLFI_ROLE_LEAF;
-        else if (llfi_ops[node->op].cls == LLFI_CLASS_VIEW)
-            continue; /* its users use what is behind it */
-        else if (s->view.output[i] || s->view.users[i])
-            s->view.role[i] = LLFI_ROLE_OWN;
-        for (uint32_t k = 0; k < node->arity && s->view.role[i] == LLFI_ROLE_OWN; k++)
-            s->view.users[s->view.source[llfi_args(g, node)[k]]]++;
-    }
     LLF_TRY(llfi_groups_init(&s->groups, s->cx, &s->view, s->scratch));
-    return find_recomputed(s);
+    return llfi_roles_recompute(s->cx, s->scratch, &s->view, &s->groups);
 }
 
 /* ---- search */
@@ -556,7 +364,6 @@ llf_status llfi_pass_fuse(llfi_pass *p, llf_graph *g)
     if (llfi_log_on(p->cx, LLFI_LOG_FUSION) && !(s.names = llfi_names_make(g, p->scratch)))
         return llfi_nomem(&p->cx->diag);
     llf_status st = run(&s, p->plan);
-    llfi_vec_free(&p->cx->mem, &s.cone);
     llfi_groups_free(&s.groups);
     return st;
 }

@@ -1,6 +1,6 @@
-/* fuse.h: what the parts of fusion share: the view of a heuristic, sizes, reasons. fuse.c searches, group.c
- * keeps the groups, legal.c says what may be together, cost.c what it costs, heur_*.c rank. Nothing outside
- * passes/fuse but tests includes this. */
+/* fuse.h: what the parts of fusion share: the view of a heuristic, sizes, reasons. fuse.c searches, roles.c
+ * says what is recomputed, group.c keeps the groups, legal.c says what may be together, cost.c what it costs,
+ * heur_*.c rank. Nothing outside passes/fuse but tests includes this. */
 #ifndef LLFI_FUSE_H
 #define LLFI_FUSE_H
 
@@ -196,6 +196,11 @@ llf_status llfi_group_join(llfi_groups *, uint32_t group, llf_id v, const llfi_f
 llf_status llfi_group_open(llfi_groups *, llf_id v, uint32_t *group);
 /* Merges two groups where legal; `merged` is the survivor. */
 llf_status llfi_group_merge(llfi_groups *, uint32_t a, uint32_t b, llfi_fuse_why *, uint32_t *merged);
+
+/* ---- roles.c: arrays in the arena. First users, sources, hints and roles without RECOMPUTE; then, once the
+ * groups stand, which of the OWN ones are recomputed. */
+llf_status llfi_roles_begin(llf_context *, llfi_arena *scratch, llfi_fuse_view *);
+llf_status llfi_roles_recompute(llf_context *, llfi_arena *scratch, llfi_fuse_view *, llfi_groups *);
 
 /* ---- parts.c: the parts of kernels; memory of `scratch`. NULL: out of memory. */
 typedef struct llfi_parts llfi_parts;
