@@ -189,6 +189,8 @@ void llfi_groups_free(llfi_groups *);
 uint32_t llfi_group_find(const llfi_groups *, llf_id own_node);
 /* Fills want for node `v`: its stored producers, inputs and recomputed values. */
 llf_status llfi_group_wants(llfi_groups *, llf_id v);
+/* Lets the same node be asked again, after roles of what it wants have changed. */
+void llfi_group_forget(llfi_groups *);
 /* Would `v` (whose wants are filled) fit into `group`? The size and level it would have then. */
 llfi_fuse_why llfi_group_may_join(const llfi_groups *, uint32_t group, llf_id v, llfi_fuse_size *,
                                   uint32_t *level);

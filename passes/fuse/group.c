@@ -135,6 +135,17 @@ llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
     return LLF_OK;
 }
 
+void llfi_group_forget(llfi_groups *gs)
+{
+    for (size_t i = 0; i < gs->want.count; i++) {
+        llf_id id = gs->want.at[i].id;
+        if (is_class(gs, id))
+            gs->extents.at.at[id - gs->view->g->nodes.count].stamp = UINT32_MAX;
+        else
+            gs->stamp[id] = 0;
+    }
+}
+
 /* ---- entries */
 
 static uint64_t key(uint32_t group, llf_id id)

@@ -175,8 +175,7 @@ static llf_status try_cone(roles *r, llf_id v)
         r->behind[p] = views_behind(r, p);
     }
     uint32_t views = views_behind(r, v);
-    for (size_t i = 0; i < r->groups->want.count; i++)
-        r->groups->stamp[r->groups->want.at[i].id] = 0; /* what v wants is another question now */
+    llfi_group_forget(r->groups); /* what v wants is another question now */
     if (n > 1 && llfi_legal_behind(views))
         LLF_TRY(try_recompute(r, v, views));
     for (size_t i = 1; i < n && r->view->role[v] == LLFI_ROLE_OWN; i++) {

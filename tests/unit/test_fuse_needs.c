@@ -3,6 +3,7 @@
  */
 #include "passes_util.h"
 
+#include "fuse/fuse.h"
 #include "runtime/program.h"
 
 #include <stdlib.h>
@@ -96,6 +97,38 @@ static void what_is_needed_by_many_counts_once(void **state)
     llfi_str_free(&s);
 }
 
+/* What a node wants is asked twice where what it is made of may be recomputed with it: buffers and extents
+ * are wanted the second time, too. */
+static void what_is_wanted_is_wanted_again(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f);
+    fixture_parse(&f, "graph @again(%x: f32[M, K], %y: f32[M, L], %z: f32[M, N]) {\n"
+                      "  %v = slice %x, at=[:, :N]\n  %w = slice %y, at=[:, :N]\n"
+                      "  %s = mul %v, %w\n  %r = add %s, %z\n  ret %r\n}\n");
+    llfi_arena arena;
+    llfi_groups groups;
+    llfi_fuse_view view = {.g = f.g, .options = &f.state.fuse};
+    llfi_arena_init(&arena, &f.cx->mem);
+    assert_int_equal(llfi_roles_begin(f.cx, &arena, &view), LLF_OK);
+    assert_int_equal(llfi_groups_init(&groups, f.cx, &view, &arena), LLF_OK);
+    llf_id s = (llf_id)f.g->nodes.count - 2, first[8];
+    assert_int_equal(llfi_group_wants(&groups, s), LLF_OK);
+    size_t n = groups.want.count;
+    assert_int_equal(n, 4); /* two matrices, and how far apart the rows of each are */
+    for (size_t i = 0; i < n; i++)
+        first[i] = groups.want.at[i].id;
+    llfi_group_forget(&groups);
+    assert_int_equal(llfi_group_wants(&groups, s), LLF_OK);
+    assert_int_equal(groups.want.count, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(groups.want.at[i].id, first[i]);
+    llfi_groups_free(&groups);
+    llfi_arena_destroy(&arena);
+    fixture_free(&f);
+}
+
 /* One node cannot be split, nor may a count of the planner's be too low. */
 static void what_was_not_foreseen_stands_in_memory(void **state)
 {
@@ -131,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strides_split_a_sum),
         cmocka_unit_test(what_is_needed_by_many_counts_once),
+        cmocka_unit_test(what_is_wanted_is_wanted_again),
         cmocka_unit_test(what_was_not_foreseen_stands_in_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
