@@ -109,14 +109,3 @@ llf_status llfi_plan_bytes(const llf_graph *g, const llfi_plan *p, const int64_t
     }
     return LLF_OK;
 }
-
-int64_t llfi_graph_bytes_min(const llf_graph *g, const int64_t *symbol)
-{
-    int64_t bytes = 0;
-    for (size_t i = 0; i < g->inputs.count; i++)
-        if (llfi_node_is_buffered(llfi_node_at(g, g->inputs.at[i])))
-            bytes = add(bytes, bytes_of(g, g->inputs.at[i], symbol));
-    for (size_t i = 0; i < g->outputs.count; i++)
-        bytes = add(bytes, bytes_of(g, g->outputs.at[i], symbol));
-    return bytes;
-}

@@ -116,6 +116,8 @@ typedef struct {
 bool llfi_needs_init(llfi_needs *, const llf_graph *, const llf_id *source, llfi_arena *,
                      const llf_allocator *); /* false: out of memory */
 void llfi_needs_free(llfi_needs *);
+/* Hash of rank and dims, behind `h`. */
+uint64_t llfi_needs_dims(const llf_graph *, uint64_t h, llf_id);
 /* Arguments that operand `k` may need. */
 uint32_t llfi_needs_of(const llfi_needs *, llf_id user, uint32_t k);
 /* The class of that operand in `at`, or NONE: it needs none. `within`: in what the user is evaluated, if not

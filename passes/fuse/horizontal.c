@@ -50,15 +50,6 @@ typedef struct {
 
 /* ---- units */
 
-static uint64_t hash_dims(const llf_graph *g, uint64_t h, llf_id id)
-{
-    llfi_type t = llfi_type_of(g, id);
-    h = llfi_hash_u64(h, t.rank);
-    for (uint32_t i = 0; i < t.rank; i++)
-        h = llfi_hash_u64(h, t.dim[i]);
-    return h;
-}
-
 static bool hash_views(search *s)
 {
     s->view_hash = llfi_arena_alloc(s->scratch, (s->g->nodes.count + 1) * sizeof *s->view_hash);
@@ -67,7 +58,7 @@ static bool hash_views(search *s)
         if (llfi_ops[n->op].cls != LLFI_CLASS_VIEW)
             continue;
         uint64_t inner = s->view_hash[llfi_args(s->g, n)[0]];
-        uint64_t h = llfi_hash_u64(hash_dims(s->g, inner, id), (uint64_t)n->op << 32 | n->attr);
+        uint64_t h = llfi_hash_u64(llfi_needs_dims(s->g, inner, id), (uint64_t)n->op << 32 | n->attr);
         s->view_hash[id] = (h | 2) & ~UINT64_C(1);
         s->view_hash[id] |= n->op == LLF_OP_PERMUTE || inner & 1;
     }
@@ -108,7 +99,8 @@ static bool operand(search *s, unit *u, uint32_t k, llf_id user, uint32_t a)
     u->slots += llfi_needs_of(s->extents, user, a) *
                 (s->view->role[user] == LLFI_ROLE_RECOMPUTE ? 1 + s->view->spread[user] : 1);
     if (moved) {
-        u->body = hash_dims(s->g, hash_dims(s->g, llfi_hash_u64(u->body, s->view_hash[given]), id), user);
+        u->body = llfi_needs_dims(
+            s->g, llfi_needs_dims(s->g, llfi_hash_u64(u->body, s->view_hash[given]), id), user);
         u->permuted = u->permuted || s->view_hash[given] & 1;
     }
     return true;
@@ -153,7 +145,7 @@ static bool look(search *s, uint32_t k)
 
 static uint64_t use_hash(const search *s, uint32_t to, llf_id id, llf_id store)
 {
-    return hash_dims(s->g, llfi_hash_u64(llfi_hash_u64(0, to), id), store);
+    return llfi_needs_dims(s->g, llfi_hash_u64(llfi_hash_u64(0, to), id), store);
 }
 
 static bool counts(const search *s, llf_id id, bool scalars)

@@ -25,7 +25,7 @@ static uint32_t open_strides(const llf_graph *g, llfi_type t)
     return 0;
 }
 
-static uint64_t hash_dims(const llf_graph *g, uint64_t h, llf_id id)
+uint64_t llfi_needs_dims(const llf_graph *g, uint64_t h, llf_id id)
 {
     llfi_type t = llfi_type_of(g, id);
     h = llfi_hash_u64(h, t.rank);
@@ -59,7 +59,7 @@ bool llfi_needs_init(llfi_needs *x, const llf_graph *g, const llf_id *source, ll
         if (llfi_ops[n->op].cls != LLFI_CLASS_VIEW)
             continue;
         llf_id p = llfi_args(g, n)[0];
-        x->view[id] = llfi_hash_u64(hash_dims(g, x->view[p], id), (uint64_t)n->op << 32 | n->attr);
+        x->view[id] = llfi_hash_u64(llfi_needs_dims(g, x->view[p], id), (uint64_t)n->op << 32 | n->attr);
         x->behind[id] = x->behind[p] + of_view(g, id);
     }
     return x->view && x->behind;
@@ -95,8 +95,8 @@ bool llfi_needs_class(llfi_needs *x, llf_id user, uint32_t k, uint64_t within, u
     if (!most)
         return true;
     llf_id given = llfi_args(g, n)[k];
-    uint64_t h = hash_dims(g, llfi_hash_u64(x->view[given], within), x->source[given]);
-    h = hash_dims(g, h, user);
+    uint64_t h = llfi_needs_dims(g, llfi_hash_u64(x->view[given], within), x->source[given]);
+    h = llfi_needs_dims(g, h, user);
     if (llfi_ops[n->op].cls == LLFI_CLASS_INDEX)
         h = llfi_hash_u64(llfi_hash_u64(h, (uint64_t)user << 32 | k), 1);
     size_t cursor = 0;

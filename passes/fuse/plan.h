@@ -118,8 +118,6 @@ llf_status llfi_kernel_reads(const llf_graph *, const llfi_plan *, uint32_t kern
                              uint32_t *count);
 llf_status llfi_plan_bytes(const llf_graph *, const llfi_plan *, const int64_t *symbol, llfi_arena *,
                            int64_t *bytes, uint32_t *transfers);
-/* Each graph input and output once. */
-int64_t llfi_graph_bytes_min(const llf_graph *, const int64_t *symbol);
 /* Text for people: each kernel, nodes, bytes, and why its neighbours were not taken. */
 llf_status llfi_plan_explain(llf_context *, const llf_graph *, const llfi_plan *, const llfi_fuse_options *,
                              llfi_str *);

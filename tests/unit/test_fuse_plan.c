@@ -93,12 +93,9 @@ static void bytes_overflow_is_told(void **state)
     llfi_arena_init(&arena, &f.cx->mem);
     assert_int_equal(llfi_plan_bytes(f.g, &f.plan, &n, &arena, &bytes, &transfers), LLF_OK);
     assert_int_equal(bytes, -1);
-    assert_int_equal(llfi_graph_bytes_min(f.g, &n), -1);
     n = 0;
     assert_int_equal(llfi_plan_bytes(f.g, &f.plan, &n, &arena, &bytes, &transfers), LLF_OK);
     assert_int_equal(bytes, 0);
-    n = 10;
-    assert_int_equal(llfi_graph_bytes_min(f.g, &n), 120);
     llfi_arena_destroy(&arena);
     fixture_free(&f);
 }
