@@ -1,8 +1,9 @@
 /* horizontal.c: independent kernels side by side in one launch, as parts of one kernel. legal.c says what
- * fits, the heuristic whether it is wanted; it never takes a kernel apart or puts two into one part. In:
- * kernels of one part each, in order of levels; an edge between kernels leads to a higher level. Out: kernels
- * of one level joined, the order else unchanged. Why: a launch costs as much as a megabyte of traffic. Cost:
- * linear; a kernel is tried with the few latest ones of its level that still grow. */
+ * fits, the heuristic whether it is wanted; it never takes a kernel apart or puts two into one part.
+ * In: kernels of one part each, in order of levels; an edge between kernels leads to a higher level.
+ * Out: kernels of one level joined, the order else unchanged.
+ * Why: a launch costs as much as a megabyte of traffic.
+ * Cost: linear; a kernel is tried with the few latest ones of its level that still grow. */
 #include "fuse/fuse.h"
 
 #define NONE UINT32_MAX

@@ -258,17 +258,21 @@ bool llfi_ix_is_atom(const llfi_maps *m, llfi_ix ix, uint32_t *atom)
 
 /* ---- expressions */
 
-llfi_ix llfi_ix_axis(llfi_maps *m, uint32_t axis)
+llfi_ix llfi_ix_of_atom(llfi_maps *m, uint32_t atom)
 {
-    if (m->extent[axis] == m->one)
-        return m->status == LLF_OK ? 0 : LLFI_IX_NONE;
-    uint32_t atom = llfi_atom_add(m, LLFI_ATOM_AXIS, axis, m->one, m->extent[axis]);
     if (atom == UINT32_MAX)
         return LLFI_IX_NONE;
     llfi_sum s;
     llfi_sum_clear(m, &s);
     llfi_sum_atom(m, &s, atom, (llfi_signed){m->one, m->zero});
     return llfi_sum_intern(m, &s);
+}
+
+llfi_ix llfi_ix_axis(llfi_maps *m, uint32_t axis)
+{
+    if (m->extent[axis] == m->one)
+        return m->status == LLF_OK ? 0 : LLFI_IX_NONE;
+    return llfi_ix_of_atom(m, llfi_atom_add(m, LLFI_ATOM_AXIS, axis, m->one, m->extent[axis]));
 }
 
 llfi_ix llfi_ix_const(llfi_maps *m, llfi_dim value)

@@ -123,26 +123,16 @@ uint32_t llfi_atom_div(llfi_maps *m, llfi_ix ix, llfi_dim by)
     return llfi_atom_add(m, LLFI_ATOM_DIV, ix, by, extent);
 }
 
-static llfi_ix of_atom(llfi_maps *m, uint32_t atom)
-{
-    if (atom == UINT32_MAX)
-        return LLFI_IX_NONE;
-    llfi_sum s;
-    llfi_sum_clear(m, &s);
-    llfi_sum_atom(m, &s, atom, (llfi_signed){m->one, m->zero});
-    return llfi_sum_intern(m, &s);
-}
-
 /* The atom itself: nothing is known that would simplify it. */
 static llfi_ix plain(llfi_maps *m, llfi_ix x, llfi_dim by, bool remainder, uint32_t depth)
 {
     if (!remainder)
-        return of_atom(m, llfi_atom_div(m, x, by));
+        return llfi_ix_of_atom(m, llfi_atom_div(m, x, by));
     uint32_t atom = llfi_atom_add(m, LLFI_ATOM_MOD, x, by, by), inner;
     llfi_ix twin = divide(m, x, by, false, depth + 1);
     if (atom != UINT32_MAX && twin != LLFI_IX_NONE && llfi_ix_is_atom(m, twin, &inner))
         m->atom.at[atom].twin = inner;
-    return of_atom(m, atom);
+    return llfi_ix_of_atom(m, atom);
 }
 
 /* Rules for an expression that is itself one quotient or remainder. LLFI_IX_NONE: none holds. */

@@ -24,6 +24,8 @@ uint32_t llfi_atom_add(llfi_maps *, llfi_atom_kind, uint32_t arg, llfi_dim by, l
 /* The atom floordiv(ix, by), nested quotients made one; for twins of remainders. */
 uint32_t llfi_atom_div(llfi_maps *, llfi_ix, llfi_dim by);
 void llfi_maps_fail(llfi_maps *, llf_status);
+/* The expression that is just this atom; NONE for UINT32_MAX. */
+llfi_ix llfi_ix_of_atom(llfi_maps *, uint32_t atom);
 /* Is the expression just one atom? */
 bool llfi_ix_is_atom(const llfi_maps *, llfi_ix, uint32_t *atom);
 

@@ -2,16 +2,6 @@
  * demands. It knows the graph's attributes; it must not know what is loaded or emitted. */
 #include "lower/map_form.h"
 
-static llfi_ix one_atom(llfi_maps *m, uint32_t atom)
-{
-    if (atom == UINT32_MAX)
-        return LLFI_IX_NONE;
-    llfi_sum s;
-    llfi_sum_clear(m, &s);
-    llfi_sum_atom(m, &s, atom, (llfi_signed){m->one, m->zero});
-    return llfi_sum_intern(m, &s);
-}
-
 llfi_dim llfi_alive_both(llfi_maps *m, llfi_dim a, llfi_dim b)
 {
     if (a == LLFI_DIM_NONE || a == b)
@@ -28,7 +18,7 @@ llfi_ix llfi_ix_clamp(llfi_maps *m, llfi_ix ix, llfi_dim extent)
 {
     if (ix == LLFI_IX_NONE || extent == m->one || llfi_ix_within(m, ix, extent))
         return ix == LLFI_IX_NONE || extent != m->one ? ix : 0;
-    return one_atom(m, llfi_atom_add(m, LLFI_ATOM_CLAMP, ix, extent, extent));
+    return llfi_ix_of_atom(m, llfi_atom_add(m, LLFI_ATOM_CLAMP, ix, extent, extent));
 }
 
 llfi_ix llfi_ix_value(llfi_maps *m, uint32_t value, uint32_t map, llfi_dim extent)
@@ -40,7 +30,7 @@ llfi_ix llfi_ix_value(llfi_maps *m, uint32_t value, uint32_t map, llfi_dim exten
         return LLFI_IX_NONE;
     m->atom.at[atom].axes = m->map.at[map].axes; /* before a form is made of it */
     m->atom.at[atom].alive = llfi_map_alive(m, map);
-    return one_atom(m, atom);
+    return llfi_ix_of_atom(m, atom);
 }
 
 llfi_dim llfi_map_alive(llfi_maps *m, uint32_t map)

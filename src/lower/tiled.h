@@ -47,9 +47,8 @@ uint32_t llfi_tiled_lane(const llfi_tiled_layout *, uint32_t index, uint32_t lan
 /* Vectors of `width` elements along x, and single elements along x: that many of either make the tile. */
 llfi_tiled_walk llfi_tiled_rows(const llfi_schedule *);
 llfi_tiled_walk llfi_tiled_row_singles(const llfi_schedule *);
-/* The same along y. */
+/* The same along y; vector 1: single elements. */
 llfi_tiled_walk llfi_tiled_columns(const llfi_schedule *, uint32_t vector);
-llfi_tiled_walk llfi_tiled_column_singles(const llfi_schedule *);
 
 llfi_tiled_layout llfi_tiled_padded(const llfi_schedule *, uint32_t element);
 llfi_tiled_layout llfi_tiled_swizzled(const llfi_schedule *, uint32_t vector);

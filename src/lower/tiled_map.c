@@ -81,11 +81,6 @@ llfi_tiled_walk llfi_tiled_columns(const llfi_schedule *s, uint32_t vector)
     return plain(s, s->tile.y, s->tile.x, vector, true);
 }
 
-llfi_tiled_walk llfi_tiled_column_singles(const llfi_schedule *s)
-{
-    return llfi_tiled_columns(s, 1);
-}
-
 llfi_tiled_layout llfi_tiled_padded(const llfi_schedule *s, uint32_t element)
 {
     return (llfi_tiled_layout){.pitch = s->tile.y + (element < 4 ? 4 / element : 1), .chunk = 1};

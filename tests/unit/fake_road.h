@@ -198,6 +198,29 @@ static inline void nothing_alive(void)
           s.primaries, s.misuses, s.pushes, s.pops);
 }
 
+/* Runs the body once for each driver call, which fails, until it is DONE: no call failed. How often that was.
+ */
+static inline int fail_each_call(int (*body)(void))
+{
+    char nth[16];
+    int n = 0;
+    for (int code = 0; code != DONE; n++) {
+        snprintf(nth, sizeof nth, "%d", n + 1);
+        code = in_child((const char *const[]){"FAKE_CUDA_FAIL_AT", nth, NULL}, body);
+        if (code != 0 && code != DONE)
+            fail_msg("a failure at call %d", n + 1);
+        assert_true(n < 500);
+    }
+    return n;
+}
+
+/* Was the call that failed one that gives something back? What it could not is the driver's loss. */
+static inline bool gives_back(const fake_cuda_state *s)
+{
+    return strstr(s->failed_call, "Unload") || strstr(s->failed_call, "Pop") ||
+           strstr(s->failed_call, "Free") || strstr(s->failed_call, "Release");
+}
+
 /* In front of the tests' list: nothing is left to do when it returns. */
 #define FAKE_MAIN(argc, argv)                                                   \
     do {                                                                        \

@@ -206,7 +206,7 @@ static void full_tiles_have_no_bank_conflicts(void **state)
         uint32_t vector = vector_of(&s, e);
         llfi_tiled_layout l = llfi_tiled_swizzled(&s, vector), padded = llfi_tiled_padded(&s, e);
         llfi_tiled_walk rows = llfi_tiled_rows(&s), columns = llfi_tiled_columns(&s, vector),
-                        singles = llfi_tiled_row_singles(&s), column_singles = llfi_tiled_column_singles(&s);
+                        singles = llfi_tiled_row_singles(&s), column_singles = llfi_tiled_columns(&s, 1);
         assert_int_equal(vector * e, 16);
         assert_int_equal(worst_in(&s, &l, &columns, e, vector, 0), 1);
         for (uint32_t lane = 0; lane < s.width; lane++)
