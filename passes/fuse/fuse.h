@@ -65,12 +65,13 @@ bool llfi_legal_space(const llf_graph *, llf_id a, llf_id b); /* same dims */
 bool llfi_legal_moved(const llf_graph *, const llf_id *source, llf_id, uint32_t k);
 /* Demands that this node's operands add to one each. */
 uint32_t llfi_legal_moves(const llfi_fuse_view *, llf_id);
+/* May a value be recomputed with so many views between it and memory? Their maps are composed for each reader.
+ */
+#define LLFI_VIEWS_MAX 16u
+bool llfi_legal_behind(uint32_t views);
 /* May a value of rank > 0 be recomputed at points of its users' choice? `spread`: demands of one evaluation.
  */
 #define LLFI_SPREAD_MAX 8u
-/* Or where so many views stand between it and memory? Their maps are composed for each reader. */
-#define LLFI_VIEWS_MAX 16u
-bool llfi_legal_behind(uint32_t views);
 bool llfi_legal_spread(const llfi_fuse_options *, const llfi_fuse_size *, uint32_t spread);
 llfi_fuse_why llfi_legal_size(const llfi_fuse_options *, const llfi_fuse_size *);
 /* May a group of `level`, whose earliest consumer has level `consumer`, come to stand at level `need`? */
