@@ -479,10 +479,12 @@ static void show_graphs(check *c)
             if (c->input[i].layout.stride[a])
                 llfi_str_printf(c->report, "; input %u, axis %u: stride %" PRId64 "\n", i, a,
                                 c->input[i].layout.stride[a]);
-    llfi_str_printf(c->report,
-                    "replay: random_pointwise --target %s --plans %u --views %u --strides %u --only %" PRIu64
-                    "\n",
-                    c->options->target, c->options->plans, c->options->views, c->options->strides, c->seed);
+    llfi_str_printf(
+        c->report,
+        "replay: random_pointwise --target %s --plans %u --views %u --parts %u --strides %u --only %" PRIu64
+        "\n",
+        c->options->target, c->options->plans, c->options->limits.views, c->options->limits.parts,
+        c->options->strides, c->seed);
 }
 
 static bool check_plans(check *c)
@@ -504,11 +506,7 @@ static bool check_plans(check *c)
 bool check_graph(llf_context *cx, const check_options *options, uint64_t seed, llfi_str *report)
 {
     check c = {.cx = cx, .options = options, .seed = seed, .report = report, .random = rg_seeded(~seed)};
-    rg_limits limits = rg_default_limits;
-    limits.views = options->views;
-    if (options->plans)
-        limits.max_nodes = 14;
-    c.user = rg_graph(cx, seed, &limits, &c.binding);
+    c.user = rg_graph(cx, seed, &options->limits, &c.binding);
     bool ok = c.user || fail(&c, "no graph: %s", llf_last_error(cx)->message);
     /* Drawn first, so that a replay with other options has the same data. */
     bool primitive = rg_chance(&c.random, options->primitive);

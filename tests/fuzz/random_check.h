@@ -11,8 +11,8 @@ typedef struct {
     /* Of 100 graphs, how many run one kernel per primitive; the others store every value from fused kernels.
      */
     uint32_t primitive;
-    uint32_t views;   /* rg_limits.views */
-    uint32_t plans;   /* random plans a graph; over 0: graphs are small */
+    rg_limits limits; /* of every graph */
+    uint32_t plans;   /* random plans a graph */
     uint32_t strides; /* of 100 inputs, how many do not lie row-major */
 } check_options;
 

@@ -91,14 +91,12 @@ static bool emit(llf_context *cx, const llf_graph *g, const char *target, const 
     return ok;
 }
 
-bool emit_graph(llf_context *cx, const char *target, uint32_t views, uint32_t strides, const char *folder,
-                uint64_t seed, llfi_str *report)
+bool emit_graph(llf_context *cx, const char *target, const rg_limits *limits, uint32_t strides,
+                const char *folder, uint64_t seed, llfi_str *report)
 {
     static const char *const heuristics[] = {"greedy", "none", "primitive"};
     rg_binding binding;
-    rg_limits limits = rg_default_limits;
-    limits.views = views;
-    llf_graph *g = rg_graph(cx, seed, &limits, &binding);
+    llf_graph *g = rg_graph(cx, seed, limits, &binding);
     if (!g)
         llfi_str_printf(report, "seed %" PRIu64 ": no graph: %s\n", seed, llf_last_error(cx)->message);
     bool ok = g;

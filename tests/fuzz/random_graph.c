@@ -4,7 +4,7 @@
 
 #include "ir/float.h"
 
-const rg_limits rg_default_limits = {3, 40, 2200, 0};
+const rg_limits rg_default_limits = {3, 40, 2200, 0, 0};
 
 /* ---- numbers: splitmix64 (Steele, Lea, Flood 2014) */
 
@@ -111,6 +111,9 @@ void rg_fill(rg_random *r, llf_dtype dtype, int64_t elements, void *data)
 
 /* ---- graphs */
 
+#define MOST_PARTS 4
+#define PART_INPUTS 6 /* of a graph of one part; of several the inputs are shared out */
+
 typedef struct {
     uint32_t rank;
     int64_t dim[4]; /* as llf_input takes it */
@@ -122,9 +125,11 @@ typedef struct {
     rg_binding *binding;
     shape shapes[2];
     uint32_t shape_count;
+    llf_id first;   /* of this part: operands are nodes from it on */
     llf_dtype main; /* most nodes have it, so that chains grow long */
     uint32_t deep;  /* percent of operands taken from the last nodes */
     uint32_t views;
+    uint32_t inputs;  /* most of a part */
     bool planes;      /* permuted often */
     int64_t most;     /* elements */
     llfi_shape space; /* with views: of the operands so far */
@@ -191,10 +196,10 @@ static llf_dtype random_dtype(maker *m)
 
 static void make_inputs(maker *m)
 {
-    uint32_t count = 1 + rg_below(m->r, RG_INPUTS);
+    uint32_t before = (uint32_t)m->g->inputs.count, count = 1 + rg_below(m->r, m->inputs);
     for (uint32_t i = 0; i < count; i++) {
         char name[16];
-        snprintf(name, sizeof name, "x%u", i);
+        snprintf(name, sizeof name, "x%u", before + i);
         llf_dtype dtype = i ? random_dtype(m) : m->main;
         const shape *s = &m->shapes[rg_below(m->r, m->shape_count)];
         uint32_t kind = i ? rg_below(m->r, 10) : 9;
@@ -238,18 +243,18 @@ static bool fits(const maker *m, llf_id id, llf_dtype dtype, uint32_t like)
  * among the last, else a cast of one that is there, else a literal. */
 static llf_id operand(maker *m, llf_dtype dtype, uint32_t like)
 {
-    uint32_t count = (uint32_t)m->g->nodes.count;
+    uint32_t count = (uint32_t)m->g->nodes.count - m->first;
     uint32_t window = rg_chance(m->r, m->deep) && count > 3 ? 3 : count;
     if (rg_chance(m->r, 12))
         return literal(m, dtype);
     uint32_t start = count - 1 - rg_below(m->r, window);
     for (uint32_t i = 0; i < count; i++) {
-        llf_id id = (start + count - i) % count; /* downwards, then around */
+        llf_id id = m->first + (start + count - i) % count; /* downwards, then around */
         if (fits(m, id, dtype, like))
             return id;
     }
     for (uint32_t i = 0; i < count && rg_chance(m->r, 90); i++) {
-        llf_id id = (start + count - i) % count;
+        llf_id id = m->first + (start + count - i) % count;
         if (fits(m, id, llfi_dtype_of(m->g, id), like))
             return llfi_build(m->g, LLF_OP_CAST, &id, (uint64_t)dtype, UINT32_MAX, (llfi_place){0});
     }
@@ -331,11 +336,11 @@ static llf_id random_index(maker *m, llf_op op)
     if (op == LLF_OP_TAKE)
         other = operand(m, rg_chance(m->r, 50) ? LLF_I32 : LLF_I64, LLF_NONE);
     if (op == LLF_OP_PAD) {
-        other = rg_below(m->r, (uint32_t)m->g->nodes.count);
+        other = m->first + rg_below(m->r, (uint32_t)m->g->nodes.count - m->first);
         if (llfi_type_of(m->g, other).rank || llfi_dtype_of(m->g, other) != llfi_dtype_of(m->g, x))
             other = literal(m, llfi_dtype_of(m->g, x));
     }
-    llf_id made = rg_index(m->r, m->g, m->binding->symbol, op, x, other, m->most);
+    llf_id made = rg_index(m->r, m->g, m->binding->symbol, op, x, other, m->first, m->most);
     if (made != LLF_NONE || m->g->poisoned != LLF_OK)
         return made;
     return llfi_build(m->g, LLF_OP_COPY, &x, 0, UINT32_MAX, (llfi_place){0});
@@ -375,10 +380,26 @@ static llf_id random_node(maker *m)
 /* The last node, so that deep graphs are not dead code, and some of any kind: inputs, literals, repeats. */
 static void make_outputs(maker *m)
 {
-    uint32_t count = (uint32_t)m->g->nodes.count, extra = rg_below(m->r, 4);
-    llf_output(m->g, count - 1);
+    uint32_t count = (uint32_t)m->g->nodes.count - m->first, extra = rg_below(m->r, 4);
+    llf_output(m->g, m->first + count - 1);
     for (uint32_t i = 0; i < extra; i++)
-        llf_output(m->g, rg_chance(m->r, 15) ? m->g->outputs.at[0] : rg_below(m->r, count));
+        llf_output(m->g, rg_chance(m->r, 15) ? m->g->outputs.at[0] : m->first + rg_below(m->r, count));
+}
+
+/* Most parts are small, some large: the cost of a run goes with the nodes. */
+static void make_part(maker *m, const rg_limits *limits)
+{
+    uint32_t span = limits->max_nodes - limits->min_nodes + 1;
+    m->first = (llf_id)m->g->nodes.count;
+    m->main = (llf_dtype)rg_below(m->r, LLF_DTYPES);
+    m->planes = false;
+    make_shapes(m, limits);
+    make_inputs(m);
+    uint32_t nodes = limits->min_nodes + rg_below(m->r, 1 + rg_below(m->r, 1 + rg_below(m->r, span)));
+    for (uint32_t i = 0; i < nodes && m->g->poisoned == LLF_OK; i++)
+        random_node(m);
+    if (m->g->poisoned == LLF_OK)
+        make_outputs(m);
 }
 
 llf_graph *rg_graph(llf_context *cx, uint64_t seed, const rg_limits *limits, rg_binding *binding)
@@ -394,16 +415,13 @@ llf_graph *rg_graph(llf_context *cx, uint64_t seed, const rg_limits *limits, rg_
                .deep = rg_below(&r, 3) * 40,
                .views = limits->views,
                .most = limits->max_elements};
-    m.main = (llf_dtype)rg_below(&r, LLF_DTYPES);
-    make_shapes(&m, limits);
-    make_inputs(&m);
-    /* Most graphs are small, some large: the cost of a run goes with the nodes. */
-    uint32_t span = limits->max_nodes - limits->min_nodes + 1;
-    uint32_t nodes = limits->min_nodes + rg_below(&r, 1 + rg_below(&r, 1 + rg_below(&r, span)));
-    for (uint32_t i = 0; i < nodes && g->poisoned == LLF_OK; i++)
-        random_node(&m);
-    if (g->poisoned == LLF_OK)
-        make_outputs(&m);
+    uint32_t parts = rg_chance(&r, limits->parts) ? 2 + rg_below(&r, MOST_PARTS - 1) : 1;
+    rg_limits each = *limits; /* several parts have about the nodes of one */
+    if (parts > 1)
+        each.min_nodes = 1, each.max_nodes = limits->max_nodes / MOST_PARTS;
+    m.inputs = parts > 1 ? RG_INPUTS / MOST_PARTS : PART_INPUTS;
+    for (uint32_t i = 0; i < parts && g->poisoned == LLF_OK; i++)
+        make_part(&m, &each);
     if (g->poisoned == LLF_OK)
         return g;
     llf_graph_destroy(g);
@@ -420,4 +438,34 @@ int64_t rg_elements(const llf_graph *g, llf_id id, const rg_binding *binding, in
         product *= dims[i];
     }
     return product;
+}
+
+static uint32_t root(const uint32_t *parent, uint32_t i)
+{
+    while (parent[i] != i)
+        i = parent[i];
+    return i;
+}
+
+/* By walking back from each output: outputs that meet are of one part. */
+uint32_t rg_parts(const llf_graph *g)
+{
+    uint32_t parent[4 * MOST_PARTS], outputs = (uint32_t)g->outputs.count, parts = 0;
+    bool *reached = llfi_alloc_zero(&g->cx->mem, outputs * g->nodes.count);
+    for (uint32_t i = 0; reached && i < outputs; i++) {
+        bool *mine = reached + i * g->nodes.count;
+        parent[i] = i;
+        mine[g->outputs.at[i]] = true;
+        for (llf_id v = (llf_id)g->nodes.count; v-- > 0;)
+            for (uint32_t a = 0; mine[v] && a < llfi_node_at(g, v)->arity; a++)
+                mine[llfi_args(g, llfi_node_at(g, v))[a]] = true;
+        for (uint32_t k = 0; k < i; k++)
+            for (size_t v = 0; v < g->nodes.count; v++)
+                if (mine[v] && reached[k * g->nodes.count + v])
+                    parent[root(parent, i)] = root(parent, k);
+    }
+    for (uint32_t i = 0; reached && i < outputs; i++)
+        parts += parent[i] == i && !llfi_node_is_leaf(llfi_node_at(g, g->outputs.at[i]));
+    llfi_free(&g->cx->mem, reached, outputs * g->nodes.count);
+    return parts;
 }

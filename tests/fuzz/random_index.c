@@ -11,7 +11,7 @@ typedef struct {
     const int64_t *symbol;
     llfi_type t; /* of the operand */
     int64_t extent[LLFI_RANK], elements, most;
-    llf_id x;
+    llf_id x, first;
 } maker;
 
 static const llfi_place nowhere = {NULL, 0, 0};
@@ -69,7 +69,8 @@ static llf_id concat(maker *m)
     uint32_t axis = rg_below(m->r, m->t.rank), parts = 1;
     uint32_t want = rg_chance(m->r, 5) ? MAX_PARTS : 1 + rg_below(m->r, 4);
     for (uint32_t tries = 0; parts < want && tries < 4 * want; tries++) {
-        llf_id id = rg_chance(m->r, 30) ? m->x : rg_below(m->r, (uint32_t)m->g->nodes.count);
+        llf_id id =
+            rg_chance(m->r, 30) ? m->x : m->first + rg_below(m->r, (uint32_t)m->g->nodes.count - m->first);
         if (!goes_with(m, id, axis) || all + size_of(m, id, extent) > m->most)
             continue;
         all += size_of(m, id, extent);
@@ -162,9 +163,10 @@ static llf_id iota(maker *m)
 }
 
 llf_id rg_index(rg_random *r, llf_graph *g, const int64_t *symbol, llf_op op, llf_id x, llf_id other,
-                int64_t most)
+                llf_id first, int64_t most)
 {
-    maker m = {.r = r, .g = g, .symbol = symbol, .t = llfi_type_of(g, x), .most = most, .x = x};
+    maker m = {
+        .r = r, .g = g, .symbol = symbol, .t = llfi_type_of(g, x), .most = most, .x = x, .first = first};
     m.elements = size_of(&m, x, m.extent);
     if (m.t.rank == 0 || m.elements < 0)
         return LLF_NONE;

@@ -1,10 +1,10 @@
 /* random_pointwise.c: random_pointwise [--count N] [--part K] [--seed S] [--only SEED] [--target T]
- * [--threads N]
- * [--primitive PERCENT] [--views PERCENT] [--strides PERCENT] [--plans N] [--emit-ptx FOLDER] Checks graphs
- * of seeds S, S+1, ... (random_check.c) and prints "N passed, M failed, K skipped"; with --emit-ptx it writes
- * their kernels instead (random_emit.c) and needs no device. Exit: 0 all passed, 1 a check failed, 2 bad
- * usage, 77 no such device here. LLFUSE_RANDOM_COUNT is the default of --count, else 10000; --part K takes a
- * K-th of it. */
+ * [--threads N] [--primitive PERCENT] [--views PERCENT] [--parts PERCENT] [--strides PERCENT] [--plans N]
+ * [--emit-ptx FOLDER]
+ * Checks graphs of seeds S, S+1, ... (random_check.c) and prints "N passed, M failed, K skipped"; with
+ * --emit-ptx it writes their kernels instead (random_emit.c) and needs no device. Exit: 0 all passed, 1 a
+ * check failed, 2 bad usage, 77 no such device here. LLFUSE_RANDOM_COUNT is the default of --count, else
+ * 10000; --part K takes a K-th of it. */
 #include "random_check.h"
 #include "random_emit.h"
 
@@ -54,7 +54,7 @@ static void *worker(void *user)
         uint64_t i = atomic_fetch_add(&w->next, 1);
         if (i >= w->count)
             break;
-        bool ok = w->emit ? emit_graph(cx, w->options.target, w->options.views, w->options.strides, w->emit,
+        bool ok = w->emit ? emit_graph(cx, w->options.target, &w->options.limits, w->options.strides, w->emit,
                                        w->first + i, &report)
                           : check_graph(cx, &w->options, w->first + i, &report);
         finish(w, ok, &report);
@@ -71,7 +71,8 @@ static int usage(const char *what)
     fprintf(stderr,
             "random_pointwise: %s\nusage: random_pointwise [--count N] [--seed S] [--only SEED] [--target "
             "host|nvptx] "
-            "[--part K] [--threads N] [--primitive PERCENT] [--views PERCENT] [--emit-ptx FOLDER]\n",
+            "[--part K] [--threads N] [--primitive PERCENT] [--views PERCENT] [--parts PERCENT] [--strides "
+            "PERCENT] [--plans N] [--emit-ptx FOLDER]\n",
             what);
     return 2;
 }
@@ -115,7 +116,9 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
         else if (strcmp(argv[i], "--primitive") == 0 && n <= 100)
             w->options.primitive = (uint32_t)n;
         else if (strcmp(argv[i], "--views") == 0 && n <= 100)
-            w->options.views = (uint32_t)n;
+            w->options.limits.views = (uint32_t)n;
+        else if (strcmp(argv[i], "--parts") == 0 && n <= 100)
+            w->options.limits.parts = (uint32_t)n;
         else if (strcmp(argv[i], "--plans") == 0 && n <= 100)
             w->options.plans = (uint32_t)n;
         else if (strcmp(argv[i], "--strides") == 0 && n <= 100)
@@ -123,6 +126,8 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
         else
             return usage(message);
     }
+    if (w->options.plans && !w->emit) /* small graphs: the rules are checked by brute force */
+        w->options.limits.max_nodes = 14;
     w->options.memory = device_memory_find(w->options.target);
     if (w->emit && w->options.memory != &device_memory_nvptx)
         return usage("--emit-ptx needs --target nvptx...");
@@ -141,6 +146,7 @@ int main(int argc, char **argv)
     const char *count = getenv("LLFUSE_RANDOM_COUNT");
     if (count && *count && !number(count, &w.count))
         return usage("LLFUSE_RANDOM_COUNT is no number");
+    w.options.limits = rg_default_limits;
     int bad = parse(argc, argv, &w, &threads);
     if (bad)
         return bad;

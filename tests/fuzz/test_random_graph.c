@@ -78,7 +78,7 @@ static void test_graphs(void **state)
 static void test_view_graphs(void **state)
 {
     (void)state;
-    const rg_limits limits = {3, 40, 200, 30};
+    const rg_limits limits = {3, 40, 200, 30, 0};
     uint32_t ops[LLF_OPS] = {0}, spread = 0, guards = 0, lists = 0, deep = 0;
     llf_context *cx = llf_context_create(NULL);
     for (uint64_t seed = 0; seed < GRAPHS / 2; seed++) {
@@ -111,6 +111,58 @@ static void test_view_graphs(void **state)
     if (spread < 300 || guards < 500 || lists < 2000 || deep < 500)
         fail_msg("%u broadcasts, %u graphs with guards, %u with lists, %u views of views", spread, guards,
                  lists, deep);
+}
+
+/* What CI checks, in the mix of fuzz.random_views: every kind of graph is there often enough to be hit by
+ * thousands of seeds. The plan is greedy's, as a kernel of several parts is what parts are for. */
+static void test_mix(void **state)
+{
+    (void)state;
+    rg_limits limits = rg_default_limits;
+    limits.views = 40;
+    limits.parts = 40;
+    uint32_t views = 0, index = 0, symbols = 0, shapes = 0, dtypes = 0, apart = 0, parted = 0, graphs = 3000;
+    llf_context *cx = llf_context_create(NULL);
+    for (uint64_t seed = 0; seed < graphs; seed++) {
+        rg_binding binding;
+        llfi_passes_state passes = {0};
+        llfi_plan plan;
+        llf_graph *g = rg_graph(cx, seed, &limits, &binding);
+        if (!g)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, llf_last_error(cx)->message);
+        bool view = false, picks = false, other_shape = false, other_dtype = false, several = false;
+        for (llf_id id = 0; id < g->nodes.count; id++) {
+            view = view || llfi_ops[llfi_node_at(g, id)->op].cls == LLFI_CLASS_VIEW;
+            picks = picks || llfi_ops[llfi_node_at(g, id)->op].cls == LLFI_CLASS_INDEX;
+        }
+        for (size_t i = 1; i < g->outputs.count; i++) {
+            llfi_type t = llfi_type_of(g, g->outputs.at[0]), u = llfi_type_of(g, g->outputs.at[i]);
+            other_shape = other_shape || !llfi_type_same_dims(t, u);
+            other_dtype = other_dtype || t.dtype != u.dtype;
+        }
+        views += view;
+        index += picks;
+        shapes += other_shape;
+        dtypes += other_dtype;
+        symbols += llfi_dims_symbols(g->dims) > 0;
+        apart += rg_parts(g) > 1;
+        llfi_fuse_options_default(&passes.fuse);
+        llfi_plan_init(&plan, &cx->mem);
+        if (llfi_passes_run(cx, g, NULL, 0, &passes, &plan) != LLF_OK)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, llf_last_error(cx)->message);
+        for (uint32_t k = 0; k < plan.kernels; k++)
+            several = several || plan.kernel[k].parts > 1;
+        parted += several;
+        llfi_plan_destroy(&plan);
+        llf_graph_destroy(g);
+    }
+    llf_context_destroy(cx);
+    print_message(
+        "of %u graphs: %u with views, %u index ops, %u symbols, %u outputs of several shapes, %u of "
+        "several dtypes, %u of independent parts, %u with a kernel of several\n",
+        graphs, views, index, symbols, shapes, dtypes, apart, parted);
+    assert_true(views * 2 > graphs && index * 4 > graphs && symbols * 3 > graphs && shapes * 3 > graphs &&
+                dtypes * 3 > graphs && apart * 3 > graphs && parted * 4 > graphs);
 }
 
 static void test_same_seed_same_graph(void **state)
@@ -226,7 +278,7 @@ static void test_passes_keep_bits(void **state)
 #include "passes/rules.def"
 #undef RULE
     };
-    rg_limits limits = {3, 40, 60, 0};
+    rg_limits limits = {3, 40, 60, 0, 0};
     uint32_t fired[LLFI_RULES] = {0};
     llf_context *cx = llf_context_create(NULL);
     for (uint64_t seed = 0; seed < 2 * GRAPHS; seed++) {
@@ -261,7 +313,7 @@ static void test_single_elements(void **state)
 {
     (void)state;
     static const char *const names[] = {"decompose"};
-    rg_limits limits = {3, 40, 60, 0};
+    rg_limits limits = {3, 40, 60, 0, 0};
     uint32_t fired[LLFI_RULES] = {0};
     llf_context *cx = llf_context_create(NULL);
     for (uint64_t seed = 0; seed < 500; seed++) {
@@ -298,6 +350,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),
                                        cmocka_unit_test(test_view_graphs),
+                                       cmocka_unit_test(test_mix),
                                        cmocka_unit_test(test_same_seed_same_graph),
                                        cmocka_unit_test(test_data),
                                        cmocka_unit_test(test_passes_keep_bits),
