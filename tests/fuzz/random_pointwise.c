@@ -1,4 +1,4 @@
-/* random_pointwise.c: random_pointwise [--count N] [--part K] [--seed S] [--only SEED] [--target T]
+/* random_pointwise.c: random_pointwise [--count N] [--percent P] [--seed S] [--only SEED] [--target T]
  * [--threads N] [--primitive PERCENT] [--views PERCENT] [--parts PERCENT] [--strides PERCENT] [--plans N]
  * [--emit-ptx FOLDER]
  * Checks graphs of seeds S, S+1, ... (random_check.c) and prints "N passed, M failed, K skipped"; with
@@ -68,12 +68,13 @@ static void *worker(void *user)
 
 static int usage(const char *what)
 {
-    fprintf(stderr,
-            "random_pointwise: %s\nusage: random_pointwise [--count N] [--seed S] [--only SEED] [--target "
-            "host|nvptx] "
-            "[--part K] [--threads N] [--primitive PERCENT] [--views PERCENT] [--parts PERCENT] [--strides "
-            "PERCENT] [--plans N] [--emit-ptx FOLDER]\n",
-            what);
+    fprintf(
+        stderr,
+        "random_pointwise: %s\nusage: random_pointwise [--count N] [--seed S] [--only SEED] [--target "
+        "host|nvptx] "
+        "[--percent P] [--threads N] [--primitive PERCENT] [--views PERCENT] [--parts PERCENT] [--strides "
+        "PERCENT] [--plans N] [--emit-ptx FOLDER]\n",
+        what);
     return 2;
 }
 
@@ -107,8 +108,8 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
             w->count = n;
         else if (strcmp(argv[i], "--seed") == 0)
             w->first = n;
-        else if (strcmp(argv[i], "--part") == 0 && n >= 1)
-            w->count /= n;
+        else if (strcmp(argv[i], "--percent") == 0 && n <= 100)
+            w->count = (w->count * n + 99) / 100;
         else if (strcmp(argv[i], "--only") == 0)
             w->first = n, w->count = 1;
         else if (strcmp(argv[i], "--threads") == 0 && n >= 1 && n <= 64)
