@@ -415,7 +415,7 @@ llf_graph *rg_graph(llf_context *cx, uint64_t seed, const rg_limits *limits, rg_
                .deep = rg_below(&r, 3) * 40,
                .views = limits->views,
                .most = limits->max_elements};
-    uint32_t parts = rg_chance(&r, limits->parts) ? 2 + rg_below(&r, MOST_PARTS - 1) : 1;
+    uint32_t parts = limits->parts && rg_chance(&r, limits->parts) ? 2 + rg_below(&r, MOST_PARTS - 1) : 1;
     rg_limits each = *limits; /* several parts have about the nodes of one */
     if (parts > 1)
         each.min_nodes = 1, each.max_nodes = limits->max_nodes / MOST_PARTS;
