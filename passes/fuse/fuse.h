@@ -65,7 +65,8 @@ bool llfi_legal_space(const llf_graph *, llf_id a, llf_id b); /* same dims */
 bool llfi_legal_moved(const llf_graph *, const llf_id *source, llf_id, uint32_t k);
 /* Demands that this node's operands add to one each. */
 uint32_t llfi_legal_moves(const llfi_fuse_view *, llf_id);
-/* May a value be recomputed with so many views between it and memory? Their maps are composed for each reader.
+/* May a value be recomputed with so many views between it and memory? Their maps are composed for each
+ * reader.
  */
 #define LLFI_VIEWS_MAX 16u
 bool llfi_legal_behind(uint32_t views);
