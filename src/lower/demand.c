@@ -70,7 +70,7 @@ static llf_status local_of(walk *w, llf_id node, uint32_t map, uint32_t *out, bo
     bool leaf = llfi_node_is_leaf(n) || !has(&w->member, node);
     bool bare = w->maps.map.at[map].axes == 0;
     bool uniform = (!llfi_node_is_buffered(n) && n->op != LLF_OP_IOTA) ||
-                   (w->rank > 0 && bare && (w->points || llfi_type_at(w->g, n->type).rank == 0));
+                   (w->points && bare); /* in a space of one point all are alike, whatever their rank */
     *out = (uint32_t)w->at.count;
     *fresh = true;
     if (!llfi_vec_reserve(w->mem, &w->at, 1) || !llfi_map_add(w->mem, &w->index, hash, *out))
