@@ -199,9 +199,13 @@ static LLVMValueRef host_root(llfi_emit *e, llf_dtype dtype, LLVMValueRef a)
 
 static LLVMValueRef host_maximum(llfi_emit *e, llf_dtype dtype, bool minimum, LLVMValueRef a, LLVMValueRef b)
 {
-    LLVMValueRef arg[] = {a, b};
-    return llfi_emit_call(e, minimum ? "llvm.minimum" : "llvm.maximum",
-                          llfi_emit_reg_type(e, dtype, e->width), arg, 2);
+    (void)dtype;
+    /* LLVM 22 loses signaling NaNs where it knows that the other operand is no NaN (a converted integer): it
+     * may not know. */
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMValueRef arg[2] = {llfi_emit_call(e, "llvm.arithmetic.fence", type, &a, 1),
+                           llfi_emit_call(e, "llvm.arithmetic.fence", type, &b, 1)};
+    return llfi_emit_call(e, minimum ? "llvm.minimum" : "llvm.maximum", type, arg, 2);
 }
 
 static const llfi_lowering lowering = {
