@@ -245,7 +245,7 @@ static llf_status work(wanted *w)
     while (w->stack.count) {
         uint32_t top = w->stack.at[w->stack.count - 1], made;
         demand *d = &w->demands.at[top];
-        llf_id operand;
+        llf_id operand = LLF_NONE;
         int64_t at;
         bool more;
         if (d->waits != NONE) {
