@@ -3,9 +3,9 @@
  * part's body, which is the code of the pointwise skeleton. All of it is read from parameter space by
  * addresses that are the same for the whole block. */
 #include "lower/parts.h"
+#include "lower/pointwise.h"
 
 #define VALUES 2u /* DIM arguments of pointwise_nvptx.c */
-#define GRID_MAX INT64_C(0x7fffffff)
 
 static const llfi_skeleton *const one = &llfi_skeleton_pointwise_nvptx;
 
@@ -71,7 +71,7 @@ static llf_status add(llfi_launch *l, uint32_t row, const llfi_launch *part)
     l->computed[row / 2] =
         (int64_t)(row % 2 ? (pair & UINT32_MAX) | start << 32 : (pair >> 32 << 32) | start);
     l->items += part->grid[0];
-    return l->items > GRID_MAX ? LLF_E_LIMIT : LLF_OK;
+    return l->items > LLFI_GRID_MAX ? LLF_E_LIMIT : LLF_OK;
 }
 
 static llf_status launch(const llfi_schedule *s, llfi_launch *l)

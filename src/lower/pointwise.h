@@ -47,6 +47,12 @@ void llfi_pointwise_vector_sums(const llf_graph *, const llfi_kernel *, const ll
 llf_status llfi_pointwise_runs(llfi_site *, uint32_t runs, uint32_t width, LLVMValueRef first,
                                uint64_t space);
 
+/* pointwise_nvptx.c, for launches of all GPU skeletons: is every buffer that is accessed by vectors aligned
+ * for them? One dimension of `blocks` blocks for n elements; E_LIMIT: more than a grid may have. */
+#define LLFI_GRID_MAX INT64_C(0x7fffffff)
+bool llfi_pointwise_aligned(const llfi_schedule *, const llfi_launch *);
+llf_status llfi_pointwise_grid(const llfi_schedule *, int64_t n, int64_t blocks, llfi_launch *);
+
 /* pointwise_host.c: elements of a vector on the CPU. */
 uint32_t llfi_pointwise_host_width(const llfi_target *, const llfi_pointwise_sums *);
 

@@ -11,7 +11,6 @@
 #define ONE_BODY_LANES 4u /* most lanes computed for one element where a buffer is misaligned */
 #define THREADS 128u /* measured best or equal for 1 to 7 buffers, dear and cheap (docs/performance.md) */
 #define BODY_REGISTERS 128u /* most 32-bit registers for loaded and stored elements */
-#define GRID_MAX INT64_C(0x7fffffff)
 
 enum { VALUE_N, VALUE_VECTORS, VALUES };
 
@@ -224,14 +223,9 @@ static llf_status emit(llfi_site *s)
     return elements(s, rest, n);
 }
 
-static bool all_aligned(const llfi_schedule *s, const llfi_launch *l)
+bool llfi_pointwise_aligned(const llfi_schedule *s, const llfi_launch *l)
 {
     uint32_t buffer = 0;
-    if (s->inner && l->extent[s->inner] % s->width)
-        return false;
-    for (uint32_t i = 0; i < s->multiples; i++)
-        if (l->extent[s->multiple[i]] % s->width)
-            return false;
     for (uint32_t i = 0; i < s->args; i++) {
         if (s->arg[i].kind != LLFI_ARG_BUFFER)
             continue;
@@ -240,6 +234,30 @@ static bool all_aligned(const llfi_schedule *s, const llfi_launch *l)
         buffer++;
     }
     return true;
+}
+
+llf_status llfi_pointwise_grid(const llfi_schedule *s, int64_t n, int64_t blocks, llfi_launch *l)
+{
+    if (blocks > LLFI_GRID_MAX)
+        return LLF_E_LIMIT;
+    l->grid[0] = (uint32_t)blocks;
+    l->grid[1] = l->grid[2] = 1;
+    l->block[0] = s->threads;
+    l->block[1] = l->block[2] = 1;
+    l->shared = 0;
+    l->items = n;
+    l->grain = n;
+    return LLF_OK;
+}
+
+static bool all_aligned(const llfi_schedule *s, const llfi_launch *l)
+{
+    if (s->inner && l->extent[s->inner] % s->width)
+        return false;
+    for (uint32_t i = 0; i < s->multiples; i++)
+        if (l->extent[s->multiple[i]] % s->width)
+            return false;
+    return llfi_pointwise_aligned(s, l);
 }
 
 /* Blocks for n elements, `vectors` vectors among them. */
@@ -264,15 +282,7 @@ static llf_status launch(const llfi_schedule *s, llfi_launch *l)
     int64_t blocks = blocks_of(s, n, vectors);
     if (s->uniform_store && !blocks)
         blocks = 1;
-    if (blocks > GRID_MAX)
-        return LLF_E_LIMIT;
-    l->grid[0] = (uint32_t)blocks;
-    l->grid[1] = l->grid[2] = 1;
-    l->block[0] = s->threads;
-    l->block[1] = l->block[2] = 1;
-    l->shared = 0;
-    l->items = n;
-    l->grain = n;
+    LLF_TRY(llfi_pointwise_grid(s, n, blocks, l));
     l->value[VALUE_N] = n;
     l->value[VALUE_VECTORS] = vectors;
     return LLF_OK;

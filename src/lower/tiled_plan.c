@@ -4,8 +4,7 @@
 #include "lower/tiled.h"
 
 #define SHARED_BYTES 49152u /* static shared memory of a block */
-#define GRID_MAX INT64_C(0x7fffffff)
-#define VIEWS 32u /* behind one operand, looked at; deeper chains may hold one */
+#define VIEWS 32u           /* behind one operand, looked at; deeper chains may hold one */
 
 /* Only a permuted operand, or an input that lies in memory that way, turns axes; what the maps say is seen
  * when they are made. */
@@ -220,20 +219,12 @@ llf_status llfi_tiled_plan(llf_graph *g, const llfi_kernel *k, const llfi_target
 
 static bool may_use_vectors(const llfi_schedule *s, const llfi_launch *l)
 {
-    uint32_t buffer = 0;
     if (l->extent[s->inner] % s->width || l->extent[s->tile.extent] % s->tile.align)
         return false;
     for (uint32_t i = 0; i < s->multiples; i++)
         if (l->extent[s->multiple[i]] % s->width || l->extent[s->multiple[i]] % s->tile.align)
             return false;
-    for (uint32_t i = 0; i < s->args; i++) {
-        if (s->arg[i].kind != LLFI_ARG_BUFFER)
-            continue;
-        if (s->arg[i].vector && (uintptr_t)l->data[buffer] % s->vector_align)
-            return false;
-        buffer++;
-    }
-    return true;
+    return llfi_pointwise_aligned(s, l);
 }
 
 static int64_t tiles_of(int64_t extent, uint32_t side)
@@ -248,15 +239,9 @@ llf_status llfi_tiled_launch(const llfi_schedule *s, llfi_launch *l)
         return LLF_E_ARG;
     int64_t columns = tiles_of(x, s->tile.x), rows = tiles_of(y, s->tile.y);
     if (n > 0 && (__builtin_mul_overflow(columns, rows, &blocks) ||
-                  __builtin_mul_overflow(blocks, n / x / y, &blocks) || blocks > GRID_MAX))
+                  __builtin_mul_overflow(blocks, n / x / y, &blocks)))
         return LLF_E_LIMIT;
-    l->grid[0] = (uint32_t)blocks;
-    l->grid[1] = l->grid[2] = 1;
-    l->block[0] = s->threads;
-    l->block[1] = l->block[2] = 1;
-    l->shared = 0;
-    l->items = n;
-    l->grain = n;
+    LLF_TRY(llfi_pointwise_grid(s, n, blocks, l));
     l->value[LLFI_TILED_COLUMNS] = columns;
     l->value[LLFI_TILED_ROWS] = rows;
     l->value[LLFI_TILED_VECTORS] = may_use_vectors(s, l);
