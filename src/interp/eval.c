@@ -300,7 +300,7 @@ llf_dtype llfi_eval_from(const llf_graph *g, llf_id id)
     const llfi_node *node = llfi_node_at(g, id);
     if (node->arity == 0)
         return llfi_dtype_of(g, id);
-    return llfi_dtype_of(g, node->arg[llfi_eval_operand((llf_op)node->op)]);
+    return llfi_dtype_of(g, llfi_args(g, node)[llfi_eval_operand((llf_op)node->op)]);
 }
 
 uint64_t llfi_ulp_bound(llf_op op, llf_dtype dtype)

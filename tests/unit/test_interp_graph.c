@@ -87,6 +87,22 @@ static void test_reads_only_what_it_needs(void **state)
     llf_context_destroy(cx);
 }
 
+/* More operands than stand in the node itself: its first word is a place in a pool, not a node. */
+static void test_dtype_of_many_operands(void **state)
+{
+    (void)state;
+    llf_context *cx = llf_context_create(NULL);
+    llf_graph *g = parse(cx, "graph @many(%i: i32[2], %x: f16[2]) {\n"
+                             "  %0 = concat %x, %x, %x, %x, %x, %x, %x, %x, %x, axis=0\n"
+                             "  %1 = concat %0, %0, %0, %0, axis=0\n"
+                             "  ret %i, %1\n"
+                             "}\n");
+    for (llf_id id = 0; id < g->nodes.count; id++)
+        assert_int_equal(llfi_eval_from(g, id), id == g->inputs.at[0] ? LLF_I32 : LLF_F16);
+    llf_graph_destroy(g);
+    llf_context_destroy(cx);
+}
+
 static void test_composite_is_refused(void **state)
 {
     (void)state;
@@ -180,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small),
         cmocka_unit_test(test_reads_only_what_it_needs),
+        cmocka_unit_test(test_dtype_of_many_operands),
         cmocka_unit_test(test_composite_is_refused),
         cmocka_unit_test(test_deep_on_a_small_stack),
         cmocka_unit_test(test_out_of_memory),
