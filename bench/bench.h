@@ -40,11 +40,13 @@ typedef struct {
     uint32_t patterns;
     bench_setting set[BENCH_SETS];
     uint32_t sets;
-    llfi_str param; /* "name=value,...": what --param gave */
+    llfi_str param;           /* "name=value,...": what --param gave */
+    char vary[8][BENCH_NAME]; /* "name=value" each, of one parameter */
+    uint32_t varies;
     char sweep_symbol[BENCH_NAME];
     int64_t sweep[BENCH_SETS];
     uint32_t sweeps;
-    uint32_t warmup, min_samples, threads;
+    uint32_t warmup, min_samples, budget, threads;
     uint64_t seed;
     bool list, check, explain, ceiling, compare_openmp, warm, help, help_env, version;
 } bench_options;

@@ -39,6 +39,8 @@ typedef struct {
     uint32_t inputs, outputs;
     bench_session session[PROGRAMS];
     const char *heuristic[PROGRAMS];
+    const char *base;          /* llf_options.set of the baseline */
+    llfi_str params[PROGRAMS]; /* and, where one varies, of the others */
     uint32_t programs;
     double *sample[PROGRAMS];
     uint32_t samples;
@@ -132,6 +134,8 @@ static void release(job *j)
         bench_session_close(&j->session[p]);
         llfi_free(mem, j->sample[p], MAX_SAMPLES * sizeof(double));
     }
+    for (uint32_t p = 0; p < PROGRAMS; p++)
+        llfi_str_free(&j->params[p]);
     for (uint32_t i = 0; i < BENCH_TENSORS; i++) {
         size_t bytes = j->bytes[i] ? j->bytes[i] : 1;
         bool scalar = j->buffer[0][i] == &j->scalar[i];
@@ -185,6 +189,11 @@ static llf_status write_plan(job *j, uint32_t p)
                 : llfi_fail(d, LLF_E_IO, "--plan-out: %s cannot be written: %s", path, strerror(errno));
 }
 
+static void use_params(job *j, uint32_t p)
+{
+    j->r->params = j->params[p].len ? j->params[p].at : j->base;
+}
+
 /* Compiles and binds program p; the first run after loading, from poisoned outputs. The two sides' poisons
  * differ, so that an element neither side wrote shows. */
 static llf_status start_program(job *j, uint32_t p)
@@ -193,6 +202,7 @@ static llf_status start_program(job *j, uint32_t p)
     bench_session *s = &j->session[p];
     uint32_t side = p ? 1 : 0;
     bench_progress(j->r, "%s: compiling %s", j->k->name, j->heuristic[p]);
+    use_params(j, p);
     LLF_TRY(bench_session_open(j->r, j->g, j->heuristic[p], s));
     LLF_TRY(write_plan(j, p));
     LLF_TRY(bench_session_bind(j->r, s->execution, j->g, j->symbol, j->buffer[side]));
@@ -237,6 +247,8 @@ static llf_status sample_all(job *j)
     LLF_TRY(d->ops->sync(d));
     uint32_t least = j->r->opt->min_samples < MAX_SAMPLES ? j->r->opt->min_samples : MAX_SAMPLES;
     double budget = d->ops == &bench_host ? BUDGET_HOST_MS : BUDGET_MS;
+    if (j->r->opt->budget)
+        budget = j->r->opt->budget;
     while (j->samples < least || (spent < budget && j->samples < MAX_SAMPLES / 2)) {
         bench_progress(j->r, "%s: sample %u", j->k->name, j->samples + 1);
         double start = llfi_now_ms();
@@ -339,6 +351,7 @@ static llf_status finish_row(job *j, uint32_t p)
 {
     bench_row *row = &j->row[p - 1];
     bench_device *d = j->r->device;
+    use_params(j, p);
     LLF_TRY(bench_count(j->r, j->k, j->g, j->symbol, &j->session[0], &j->session[p], row));
     row->ms_first = j->first[p];
     row->fused = bench_stat_of(j->sample[p], j->samples);
@@ -385,6 +398,26 @@ static llf_status measure(job *j)
     return LLF_OK;
 }
 
+/* One of a heuristic, or one a value of the parameter that varies. */
+static llf_status add_programs(job *j, const char *heuristic)
+{
+    const bench_options *o = j->r->opt;
+    for (uint32_t i = 0; i < (o->varies ? o->varies : 1); i++) {
+        uint32_t p = j->programs++;
+        j->heuristic[p] = heuristic;
+        bench_row_init(&j->row[p - 1], j->r, j->k, heuristic);
+        if (!o->varies)
+            continue;
+        bench_row *row = &j->row[p - 1];
+        size_t used = o->heuristics > 1 ? strlen(row->heuristic) : 0;
+        snprintf(row->heuristic + used, sizeof row->heuristic - used, "%s%s", used ? " " : "", o->vary[i]);
+        llfi_str_printf(&j->params[p], "%s%s%s", j->base ? j->base : "", j->base ? "," : "", o->vary[i]);
+        if (j->params[p].failed)
+            return llfi_nomem(&j->r->cx->diag);
+    }
+    return LLF_OK;
+}
+
 llf_status bench_measure(bench_run *r, const bench_case *k)
 {
     job *j = llfi_alloc_zero(mem, sizeof *j);
@@ -395,11 +428,12 @@ llf_status bench_measure(bench_run *r, const bench_case *k)
     j->row = llfi_alloc_zero(mem, PROGRAMS * sizeof *j->row);
     j->heuristic[0] = "none";
     j->programs = 1;
-    for (uint32_t i = 0; i < r->opt->heuristics; i++)
-        j->heuristic[j->programs++] = r->opt->heuristic[i];
+    j->base = r->params;
+    for (uint32_t p = 0; p < PROGRAMS; p++)
+        llfi_str_init(&j->params[p], mem);
     llf_status status = j->row ? LLF_OK : llfi_nomem(&r->cx->diag);
-    for (uint32_t p = 1; p < j->programs && status == LLF_OK; p++)
-        bench_row_init(&j->row[p - 1], r, k, j->heuristic[p]);
+    for (uint32_t i = 0; i < r->opt->heuristics && status == LLF_OK; i++)
+        status = add_programs(j, r->opt->heuristic[i]);
     if (status == LLF_OK)
         status = measure(j);
     if (status == LLF_OK && !llfi_vec_reserve(mem, &r->rows, j->programs - 1))
@@ -407,6 +441,7 @@ llf_status bench_measure(bench_run *r, const bench_case *k)
     for (uint32_t p = 1; p < j->programs && status == LLF_OK; p++)
         r->rows.at[r->rows.count++] = j->row[p - 1];
     release(j);
+    r->params = j->base;
     llfi_free(mem, j, sizeof *j);
     return status;
 }

@@ -75,6 +75,31 @@ static bool parse_sweep(void *user, const cli_option *row, const char *list, cha
     return true;
 }
 
+static bool parse_vary(void *user, const cli_option *row, const char *list, char *error, size_t size)
+{
+    bench_options *o = user;
+    const char *part, *eq = strchr(list, '=');
+    size_t bytes, name = eq ? (size_t)(eq - list) : 0;
+    llfi_diag why = {0};
+    llfi_params check;
+    (void)row;
+    if (!eq || eq == list || name >= BENCH_NAME / 2)
+        return FAIL("--vary: '%s' is not NAME=N,N,...", list);
+    if (o->varies)
+        return FAIL("--vary: given twice; the values of one parameter stand in one list");
+    const char *values = eq + 1;
+    for (; cli_part(&values, &part, &bytes); o->varies++) {
+        char *text = o->vary[o->varies];
+        if (o->varies == LLFI_COUNT(o->vary) || bytes >= BENCH_NAME / 2)
+            return FAIL("--vary: more than %zu values, or one too long", LLFI_COUNT(o->vary));
+        snprintf(text, BENCH_NAME, "%.*s=%.*s", (int)name, list, (int)bytes, part);
+        llfi_params_default(&check);
+        if (llfi_params_set(&why, &check, text) != LLF_OK)
+            return FAIL("--vary: %s", why.message);
+    }
+    return true;
+}
+
 static bool parse_emit(void *user, const cli_option *row, const char *text, char *error, size_t size)
 {
     static const char *const stage[] = {"plan", "llvm", "llvm-opt", "ptx", "asm"};
@@ -126,6 +151,7 @@ static const cli_option table[] = {
     {"--set", "SYMBOL=N,...", "values of symbols (N=64Mi, N=1e6)", .read = parse_set},
     {"--sweep", "SYMBOL=N,N,...", "one row per value", .read = parse_sweep},
     {"--param", "NAME=N,...", "fusion parameters, below; may be repeated", cli_param, AT(param)},
+    {"--vary", "NAME=N,N,...", "one row per value of a fusion parameter, timed in turns", .read = parse_vary},
     {"--plan-in", "FILE", "measure this plan of the case (one case alone), as the heuristic \"plan\"",
      cli_text, AT(plan_in)},
     {"--numerics", "strict", "the numerics contract (only strict exists)", .read = parse_numerics},
@@ -147,6 +173,8 @@ static const cli_option table[] = {
     {"--warm", NULL, "leave the caches as the last run left them", cli_flag, AT(warm)},
     {"--min-samples", "N", "at least 10 (default 10); more are taken while they are cheap", cli_number,
      AT(min_samples), .least = 10, .most = 1000000},
+    {"--budget", "MS", "more than --min-samples while a program has taken less (default 400, host 250)",
+     cli_number, AT(budget), .least = 1, .most = 1000000},
     {"--json", "FILE|-", "rows and header as JSON", cli_text, AT(json), .group = "what to write"},
     {"--csv", "FILE|-", "rows as CSV", cli_text, AT(csv)},
     {"--plan-out", "DIR", "the plans of what is measured, as CASE.HEURISTIC.llf", cli_text, AT(plan_out)},
@@ -188,6 +216,10 @@ static bool combine(const bench_options *o, char *error, size_t size)
         return FAIL("--json - and --csv -: only one can take the standard output");
     if (o->emit && o->explain)
         return FAIL("--emit and --explain exclude each other");
+    if (o->varies && o->plan_out)
+        return FAIL("--vary and --plan-out exclude each other: the plans would have one name");
+    if ((o->heuristics ? o->heuristics : 1) * (o->varies ? o->varies : 1) > LLFI_COUNT(o->heuristic))
+        return FAIL("more than %zu heuristics and values of --vary together", LLFI_COUNT(o->heuristic));
     for (uint32_t i = 0; i < o->sets; i++)
         if (o->sweeps && !strcmp(o->set[i].name, o->sweep_symbol))
             return FAIL("'%s' is both in --set and in --sweep", o->sweep_symbol);

@@ -36,6 +36,7 @@ expect(2 "no case has a symbol 'max_kernel_nodes'; fusion parameters are set by 
 expect(2 "--param: .*max_kernel_nodes" --target host --param max_kernel_nodes=0)
 expect(2 "--param: .*nodes" --target host --param nodes=1)
 expect(0 "add_relu .* greedy +3 -> 3 " --target host --warm --set N=100 --param max_kernel_nodes=1 --case add_relu)
+expect(0 "add_relu [^\n]*max_kernel_nodes=1 +2 -> 3 .*max_kernel_nodes=8 +2 -> 1 " --target host --warm --check --budget 1 --set N=100 --vary max_kernel_nodes=1,8 --case add_relu)
 expect(2 "no case has a symbol 'Q'" --target host --sweep Q=1,2)
 expect(3 "neither host nor nvptx" --target vulkan)
 expect(2 "no case matches 'zzz'" --case zzz)

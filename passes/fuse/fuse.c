@@ -334,6 +334,8 @@ static llf_status write_plan(search *s, llfi_plan *p)
     p->max_nodes = (uint32_t)s->o->params.max_kernel_nodes;
     p->max_buffers = (uint32_t)s->o->params.max_kernel_buffers;
     p->max_params = s->o->param_bytes;
+    p->load_hint = (uint32_t)s->o->params.load_hint;
+    p->store_hint = (uint32_t)s->o->params.store_hint;
     LLF_TRY(fill(s, p, &h, kernel_of, stored));
 #ifndef NDEBUG
     check_sizes(s, p, kernel_of, stored);

@@ -36,6 +36,7 @@ typedef struct {
     uint32_t kernels;
     /* The caps that it was made under, checked by llfi_plan_verify; 0: the largest that params.def allows. */
     uint32_t max_nodes, max_buffers, max_params; /* nodes, buffers: of a part */
+    uint32_t load_hint, store_hint;              /* params.def: asked of every kernel's schedule */
 } llfi_plan;
 void llfi_plan_init(llfi_plan *, const llf_allocator *);
 void llfi_plan_destroy(llfi_plan *);

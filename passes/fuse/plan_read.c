@@ -242,6 +242,8 @@ static void limits(const llfi_fuse_options *o, llfi_plan *p)
     p->max_nodes = (uint32_t)o->params.max_kernel_nodes;
     p->max_buffers = (uint32_t)o->params.max_kernel_buffers;
     p->max_params = o->param_bytes;
+    p->load_hint = (uint32_t)o->params.load_hint;
+    p->store_hint = (uint32_t)o->params.store_hint;
 }
 
 llf_status llfi_plan_read(const llf_graph *text, const llfi_fuse_options *o, llfi_plan *p)
@@ -313,6 +315,8 @@ static llf_status move(const llf_graph *text, const llfi_plan *p, const llf_grap
     moved->max_nodes = p->max_nodes;
     moved->max_buffers = p->max_buffers;
     moved->max_params = p->max_params;
+    moved->load_hint = p->load_hint;
+    moved->store_hint = p->store_hint;
     return LLF_OK;
 }
 

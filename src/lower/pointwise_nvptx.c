@@ -288,9 +288,16 @@ static llf_status launch(const llfi_schedule *s, llfi_launch *l)
     return LLF_OK;
 }
 
+/* Where all operands lie like the result, the plain kernel is as fast as memory. */
+static llfi_hint load_hint(const llfi_schedule *s)
+{
+    return s->demands->forms ? LLFI_HINT_LAST : LLFI_HINT_NONE;
+}
+
 const llfi_skeleton llfi_skeleton_pointwise_nvptx = {.name = "pointwise",
                                                      .prefix = "poi",
                                                      .match = llfi_pointwise_match,
                                                      .plan = plan,
                                                      .emit = emit,
-                                                     .launch = launch};
+                                                     .launch = launch,
+                                                     .load_hint = load_hint};

@@ -585,9 +585,16 @@ static llf_status emit(llfi_site *s)
     return single_road(&t);
 }
 
+static llfi_hint load_hint(const llfi_schedule *s)
+{
+    (void)s;
+    return LLFI_HINT_LAST;
+}
+
 const llfi_skeleton llfi_skeleton_tiled_nvptx = {.name = "tiled",
                                                  .prefix = "tra",
                                                  .match = llfi_tiled_match,
                                                  .plan = llfi_tiled_plan,
                                                  .emit = emit,
-                                                 .launch = llfi_tiled_launch};
+                                                 .launch = llfi_tiled_launch,
+                                                 .load_hint = load_hint};

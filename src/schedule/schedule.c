@@ -11,6 +11,18 @@ static const char *plan_failure(llf_status status)
     }
 }
 
+static void set_hints(const llfi_plan *plan, const llfi_target *target, llfi_schedule *s)
+{
+    if (!target->cache_hints)
+        return;
+    if (s->skeleton->load_hint)
+        s->hint.load = s->skeleton->load_hint(s);
+    if (plan->load_hint)
+        s->hint.load = (llfi_hint)(plan->load_hint - 1);
+    if (plan->store_hint)
+        s->hint.store = (llfi_hint)(plan->store_hint - 1);
+}
+
 llf_status llfi_schedule_make(llf_context *cx, llf_graph *g, const llfi_plan *plan, uint32_t kernel,
                               const llfi_target *target, llfi_arena *arena, llfi_schedule *out)
 {
@@ -36,6 +48,7 @@ llf_status llfi_schedule_make(llf_context *cx, llf_graph *g, const llfi_plan *pl
         if (status != LLF_OK)
             return llfi_fail(diag, status, "kernel %u cannot be scheduled as %s: %s", kernel, (*s)->name,
                              plan_failure(status));
+        set_hints(plan, target, out);
         return LLF_OK;
     }
     return llfi_fail(diag, LLF_E_INTERNAL, "kernel %u fits no skeleton of %s: %s", kernel, target->name,
@@ -52,17 +65,22 @@ void llfi_schedule_print(const llfi_schedule *s, llfi_str *out)
         scalars += s->arg[i].kind == LLFI_ARG_SCALAR;
     }
     if (s->parts)
-        llfi_str_printf(out, "%s parts=%u bodies=%u threads=%u reads=%u writes=%u scalars=%u cost=%u\n",
+        llfi_str_printf(out, "%s parts=%u bodies=%u threads=%u reads=%u writes=%u scalars=%u cost=%u",
                         s->skeleton->name, s->parts->rows, s->parts->bodies, s->threads, reads, written,
                         scalars, s->cost);
-    if (s->parts)
-        return;
-    llfi_str_printf(
-        out, "%s threads=%u width=%u slice=%u vector_align=%u reads=%u writes=%u scalars=%u cost=%u",
-        s->skeleton->name, s->threads, s->width, s->slice, s->vector_align, reads, written, scalars, s->cost);
+    else
+        llfi_str_printf(
+            out, "%s threads=%u width=%u slice=%u vector_align=%u reads=%u writes=%u scalars=%u cost=%u",
+            s->skeleton->name, s->threads, s->width, s->slice, s->vector_align, reads, written, scalars,
+            s->cost);
     if (s->tile.x)
         llfi_str_printf(out, " tile=%ux%u axis=%u", s->tile.x, s->tile.y, s->tile.axis);
     if (s->runs)
         llfi_str_printf(out, " runs=%u element_runs=%u", s->runs, s->element_runs);
+    static const char *const hint[LLFI_HINTS] = {"", "L1_last", "last", "L2_last", "L2_first"};
+    if (s->hint.load)
+        llfi_str_printf(out, " loads=%s", hint[s->hint.load]);
+    if (s->hint.store)
+        llfi_str_printf(out, " stores=%s", hint[s->hint.store]);
     llfi_str_add(out, "\n", 1);
 }

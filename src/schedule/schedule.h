@@ -40,6 +40,16 @@ typedef struct {
     int64_t *computed; /* schedule->computed numbers in memory of the runtime's */
 } llfi_launch;
 
+/* How accesses are marked for the caches; params.def's load_hint and store_hint are these plus 1. */
+typedef enum {
+    LLFI_HINT_NONE,
+    LLFI_HINT_L1_LAST,  /* evicted last from L1 */
+    LLFI_HINT_LAST,     /* evicted last from L1 and L2 */
+    LLFI_HINT_L2_LAST,  /* not kept in L1, evicted last from L2 */
+    LLFI_HINT_L2_FIRST, /* not kept in L1, evicted first from L2 */
+    LLFI_HINTS
+} llfi_hint;
+
 typedef struct llfi_schedule llfi_schedule;
 typedef struct llfi_schedule_parts llfi_schedule_parts;
 struct llfi_schedule {
@@ -67,6 +77,9 @@ struct llfi_schedule {
                               path */
     bool table;            /* there is a TABLE among the arguments */
     uint32_t cost;         /* estimated instructions per element */
+    struct {
+        llfi_hint load, store;
+    } hint; /* GPU: of all accesses of the kernel to global memory; the parts of a kernel have none */
     struct {
         uint32_t x, y;   /* tiled: points of a tile along the innermost axis and along `axis`; else 0 */
         uint32_t lanes;  /* of a warp that lie side by side along the innermost axis */
@@ -122,6 +135,9 @@ struct llfi_skeleton {
     llf_status (*emit)(struct llfi_site *);
     /* pure arithmetic, called by prepare; E_LIMIT when the extents exceed what the skeleton can launch */
     llf_status (*launch)(const llfi_schedule *, llfi_launch *);
+    /* How loads are best marked (measured, docs/performance.md), where the target can and nobody asks for
+     * anything else; NULL: not at all. */
+    llfi_hint (*load_hint)(const llfi_schedule *);
 };
 extern const llfi_skeleton llfi_skeleton_pointwise_nvptx; /* lower/pointwise_nvptx.c */
 extern const llfi_skeleton llfi_skeleton_tiled_nvptx;     /* lower/tiled_nvptx.c */

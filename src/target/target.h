@@ -19,6 +19,7 @@ typedef struct llfi_target {
     uint32_t sm;          /* nvptx: 75, 80, 90 */
     bool sm_a;            /* nvptx: the `a` suffix */
     uint32_t ptx;         /* nvptx: 83 = PTX 8.3 */
+    bool cache_hints;     /* accesses can be marked for the caches (llfi_hint) */
     uint32_t simd_bytes;  /* host: vector register size */
     uint32_t param_bytes; /* kernel parameter limit */
 } llfi_target;

@@ -71,7 +71,7 @@ static void everything_at_once(void **state)
     bench_options o;
     char line[] =
         "a.llf --set N=1e3,max_kernel_nodes=4 --heuristic=none,primitive --check --json - --sweep M=8,100 "
-        "--target host --warmup 0 --min-samples 12 --threads 3 -- --b.llf";
+        "--target host --warmup 0 --min-samples 12 --threads 3 --vary load_hint=1,3 --budget 50 -- --b.llf";
     assert_true(parse(line, &o));
     assert_int_equal(o.files, 2);
     assert_string_equal(o.file[0], "a.llf");
@@ -88,6 +88,10 @@ static void everything_at_once(void **state)
     assert_string_equal(o.json, "-");
     assert_int_equal(o.warmup, 0);
     assert_int_equal(o.min_samples, 12);
+    assert_int_equal(o.varies, 2);
+    assert_string_equal(o.vary[0], "load_hint=1");
+    assert_string_equal(o.vary[1], "load_hint=3");
+    assert_int_equal(o.budget, 50);
     assert_int_equal(o.threads, 3);
 }
 
@@ -111,6 +115,12 @@ static void bad_usage_says_what(void **state)
                {"--emit sass", "plan, llvm, llvm-opt, ptx, asm"},
                {"--emit ptx --explain", "exclude"},
                {"--json - --csv -", "only one"},
+               {"--vary 3", "'3' is not NAME=N"},
+               {"--vary nodes=3", "no parameter is named \"nodes\""},
+               {"--vary load_hint=1,9", "load_hint=9: not an integer"},
+               {"--vary load_hint=1 --vary load_hint=2", "given twice"},
+               {"--vary load_hint=1,2 --plan-out d", "exclude"},
+               {"--vary load_hint=1,2,3 --heuristic none,primitive,greedy", "more than 8"},
                {"--set N=3 --sweep N=4", "both in --set and in --sweep"}};
     for (size_t i = 0; i < LLFI_COUNT(bad); i++) {
         char line[128];

@@ -70,12 +70,14 @@ static void schedule_and_target_are_part_of_the_hash(void **state)
     assert_int_equal(llfi_demands_make(f.g, &f.kernel, &f.arena, &d), LLF_OK);
     uint64_t h = llfi_kernel_hash(f.g, &d, &f.kernel, &s, &target);
     assert_true(h == llfi_kernel_hash(f.g, &d, &f.kernel, &s, &target));
-    llfi_schedule changed[5] = {s, s, s, s, s};
+    llfi_schedule changed[7] = {s, s, s, s, s, s, s};
     changed[0].width = 2;
     changed[1].threads = 64;
     changed[2].uniform_store = true;
     changed[3].vector_align = 1;
     changed[4].slice = 1;
+    changed[5].hint.load = LLFI_HINT_LAST;
+    changed[6].hint.store = LLFI_HINT_LAST;
     for (size_t i = 0; i < LLFI_COUNT(changed); i++)
         assert_false(h == llfi_kernel_hash(f.g, &d, &f.kernel, &changed[i], &target));
     llfi_target other = target;

@@ -205,6 +205,7 @@ llf_status llfi_nvptx_init(llfi_diag *d, const char *text, llfi_target *t)
     t->sm = archs[arch].sm;
     t->sm_a = archs[arch].a;
     t->ptx = ptx;
+    t->cache_hints = t->sm >= 80 && ptx >= 74; /* PTX ISA: .level::cache_hint, createpolicy */
     t->param_bytes = ptx >= 81 ? PARAM_BYTES : PARAM_BYTES_BEFORE_81;
     snprintf(t->cpu, sizeof t->cpu, "sm_%u%s", t->sm, t->sm_a ? "a" : "");
     snprintf(t->features, sizeof t->features, "+ptx%u", ptx);

@@ -48,6 +48,7 @@ static void attributes(llfi_site *s, bool part)
         llfi_llvm_attribute(lx, s->function, "nvvm.maxntid", text);
         if (s->schedule->tile.full) /* else ptxas may spill two words for one block more */
             llfi_llvm_attribute(lx, s->function, "nvvm.minctasm", "1");
+        llfi_nvptx_want_hints(lx, s->function, s->schedule);
         llfi_nvptx_annotate_threads(lx, s->emit.module, s->function, s->schedule->threads);
     }
     llfi_llvm_attribute(lx, s->function, "denormal-fp-math", "ieee,ieee");
@@ -151,13 +152,14 @@ static llf_status emit(llfi_diag *d, const llfi_target *t, const llf_allocator *
     size_t whole = code->bytes;
     llfi_nvptx_drop_call_numbers(code->code, &code->bytes);
     if (code->bytes == whole)
-        return LLF_OK;
+        return llfi_nvptx_hint(d, mem, module, code);
     char *shorter = llfi_resize(mem, code->code, whole + 1, code->bytes + 1);
-    if (!shorter)
+    if (!shorter) {
         code->bytes = whole; /* what is to be freed */
-    else
-        code->code = shorter;
-    return shorter ? LLF_OK : llfi_nomem(d);
+        return llfi_nomem(d);
+    }
+    code->code = shorter;
+    return llfi_nvptx_hint(d, mem, module, code);
 }
 
 static llf_status emit_tidy(llfi_diag *d, const llfi_target *t, const llf_allocator *mem,

@@ -24,6 +24,9 @@ typedef void llfi_nvptx_slow_fn(llfi_emit *, const LLVMValueRef *in, const LLVMV
 /* Redoes every lane's results by `slow` when the scalar i1 `enter` holds; at most four values in all. */
 void llfi_nvptx_rarely(llfi_emit *, LLVMValueRef enter, const LLVMValueRef *in, uint32_t ins,
                        LLVMValueRef *result, uint32_t results, llfi_nvptx_slow_fn *slow);
+/* hints.c: the schedule's hints, kept with the kernel; then put into its PTX. */
+void llfi_nvptx_want_hints(LLVMContextRef, LLVMValueRef function, const llfi_schedule *);
+llf_status llfi_nvptx_hint(llfi_diag *, const llf_allocator *, LLVMModuleRef, llfi_code *);
 /* older.c: for LLVM 19 to 21; nothing with 22. `bytes`: of the text, its NUL not counted. */
 void llfi_nvptx_annotate_threads(LLVMContextRef, LLVMModuleRef, LLVMValueRef function, uint32_t threads);
 void llfi_nvptx_drop_call_numbers(char *text, size_t *bytes);
