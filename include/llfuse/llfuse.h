@@ -365,6 +365,7 @@ typedef struct {
     /* Kernels of the plan made again for strides or large sizes, by this execution or another of its loaded.
      */
     uint64_t variants;
+    uint64_t scratch_bytes; /* that kernels have for partial results while they run, beside the workspace */
 } llf_stats;
 /* Fills as much of the struct as `size` says. */
 LLF_API llf_status llf_execution_stats(const llf_execution *, llf_stats *);

@@ -103,12 +103,14 @@ static void release_workspace(llf_execution *e)
 {
     llf_loaded *l = e->loaded;
     uint64_t token;
-    if ((!e->workspace && !e->table) || l->device->enter(NULL, l, &token) != LLF_OK)
+    if ((!e->workspace && !e->table && !e->scratch && !e->counter) ||
+        l->device->enter(NULL, l, &token) != LLF_OK)
         return;
     if (e->workspace)
         l->device->free(l, e->workspace, e->workspace_bytes);
     if (e->table)
         l->device->free(l, e->table, e->table_bytes);
+    llfi_scratch_free(e);
     l->device->leave(l, token);
     e->workspace = e->table = NULL;
 }
@@ -254,6 +256,7 @@ llf_status llf_execution_stats(const llf_execution *e, llf_stats *out)
     llf_stats now = e->stats;
     size_t size = out->size; /* the caller's version of the struct */
     now.workspace_bytes = e->workspace_bytes;
+    now.scratch_bytes = e->scratch_bytes + e->counter_bytes;
     uint32_t variants, modules;
     llfi_variants_count(e->loaded, &variants, &modules);
     now.modules += modules;

@@ -321,6 +321,10 @@ static void fill_slots(llf_execution *e, uint32_t k)
             slot[i] = llfi_reciprocal(e->launch[k].extent[a->ref]);
         else if (a->kind == LLFI_ARG_COMPUTED)
             slot[i] = (uint64_t)e->launch[k].computed[a->ref];
+        else if (a->kind == LLFI_ARG_SCRATCH)
+            slot[i] = (uintptr_t)e->scratch;
+        else if (a->kind == LLFI_ARG_COUNTER)
+            slot[i] = (uintptr_t)e->counter;
         else if (a->kind == LLFI_ARG_DIM) /* a TABLE's is make_tables' */
             slot[i] = (uint64_t)e->launch[k].value[a->ref];
     }
@@ -332,6 +336,7 @@ static llf_status plan_launch(llf_execution *e, uint32_t k)
     const llfi_schedule *s = e->schedule[k];
     const int64_t *extent = e->launch[k].extent;
     fill_buffers(e, k);
+    e->launch[k].scratch = e->launch[k].counters = 0;
     llf_status status = s->skeleton->launch(s, &e->launch[k]);
     if (status != LLF_OK)
         return llfi_fail(&e->diag, status, "kernel %s: %" PRId64 " elements are more than one launch can do",
@@ -389,10 +394,11 @@ static llf_status prepare_all(llf_execution *e)
     LLF_TRY(place_temps(e));
     point_buffers(e);
     LLF_TRY(llfi_variant_extents(e));
-    for (uint32_t k = 0; k < p->plan.kernels; k++) {
+    for (uint32_t k = 0; k < p->plan.kernels; k++)
         LLF_TRY(plan_launch(e, k));
+    LLF_TRY(llfi_scratch_make(e));
+    for (uint32_t k = 0; k < p->plan.kernels; k++)
         fill_slots(e, k);
-    }
     LLF_TRY(make_tables(e));
     if (e->loaded->device->ready)
         e->loaded->device->ready(e->loaded, e->launch, p->plan.kernels);

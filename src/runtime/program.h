@@ -171,6 +171,9 @@ struct llf_execution {
     size_t workspace_bytes;
     void *table; /* in memory of the device: what kernels take by LLFI_ARG_TABLE */
     size_t table_bytes;
+    void *scratch,
+        *counter; /* in memory of the device: LLFI_ARG_SCRATCH and LLFI_ARG_COUNTER of every kernel */
+    size_t scratch_bytes, counter_bytes;
     llfi_span *span; /* by binding */
     uint32_t *order; /* by output: room for the overlap check */
     void **buffer;   /* by node id: address, for INPUT (scalars: of their bits), outputs and temps */
@@ -191,6 +194,11 @@ struct llf_execution {
 
 /* execution.c: argument blocks for the schedules that are chosen. E_NOMEM leaves those of before. */
 llf_status llfi_execution_lay_out(llf_execution *);
+
+/* scratch.c: what the launches want, for all kernels together, which run one after another. A run under way
+ * may still use what was there: it is kept while it suffices. Between enter and leave. */
+llf_status llfi_scratch_make(llf_execution *);
+void llfi_scratch_free(llf_execution *);
 
 /* variant.c: created and destroyed with the loaded; E_NOMEM. */
 llf_status llfi_variants_create(llf_loaded *, const llf_context *);

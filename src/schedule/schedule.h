@@ -18,7 +18,10 @@ typedef enum {
     LLFI_ARG_TABLE,      /* address of the values of the STRIDEs behind it, which are no parameters then */
     LLFI_ARG_SCALAR,     /* ref = node id of a scalar INPUT: its bits, zero-extended */
     LLFI_ARG_RECIPROCAL, /* ref = index into schedule->dim: llfi_reciprocal of its value */
-    LLFI_ARG_COMPUTED    /* ref = index into llfi_launch.computed: several parts' DIMs and where they begin */
+    LLFI_ARG_COMPUTED,   /* ref = index into llfi_launch.computed: several parts' DIMs and where they begin */
+    LLFI_ARG_SCRATCH,    /* address of llfi_launch.scratch bytes, 256-byte aligned, that hold anything */
+    LLFI_ARG_COUNTER /* address of llfi_launch.counters words of 32 bits: 0 when the kernel begins, and the
+                        kernel leaves them 0 */
 } llfi_arg_kind;
 typedef struct {
     llfi_arg_kind kind;
@@ -38,6 +41,8 @@ typedef struct {
     int64_t items, grain;               /* host: iterations to split over threads, and the least piece */
     int64_t value[LLFI_LAUNCH_VALUES];
     int64_t *computed; /* schedule->computed numbers in memory of the runtime's */
+    /* memory of the device's that this launch has for itself: bytes; words of 32 bits */
+    int64_t scratch, counters;
 } llfi_launch;
 
 /* How accesses are marked for the caches; params.def's load_hint and store_hint are these plus 1. */

@@ -60,6 +60,8 @@ static LLVMTypeRef arg_type(llfi_site *s, const llfi_arg *a)
 {
     switch (a->kind) {
     case LLFI_ARG_TABLE:
+    case LLFI_ARG_SCRATCH:
+    case LLFI_ARG_COUNTER:
     case LLFI_ARG_BUFFER: return LLVMPointerTypeInContext(s->emit.lx, 1);
     case LLFI_ARG_SCALAR: return llfi_emit_mem_type(&s->emit, a->dtype, 1);
     default: return s->emit.i64; /* DIM */
