@@ -88,6 +88,7 @@ typedef enum {
 #define COMPOSITE(id, ...) LLF_OP_##id,
 #define VIEW(id, ...) LLF_OP_##id,
 #define INDEX(id, ...) LLF_OP_##id,
+#define REDUCE(id, ...) LLF_OP_##id,
 #include "llfuse/ops.def"
     LLF_OPS
 } llf_op;
@@ -235,6 +236,23 @@ LLF_API llf_id llf_flip(llf_graph *, llf_id x, uint32_t count, const int64_t *ax
 /* Axes of extent 1 at these places of the result; without these axes, whose extents must be 1. */
 LLF_API llf_id llf_expand_dims(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
 LLF_API llf_id llf_squeeze(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
+
+/* Reductions over `count` axes, in the one order of docs/ir.md, whatever computes them: llf_sum, llf_prod,
+ * llf_max, llf_min, llf_any, llf_all, llf_argmax, llf_argmin. Axes may be negative; count 0: none, which is x
+ * itself. keepdims: the axes stay, with extent 1. */
+#define LLF_ALL_AXES UINT32_MAX /* for `count`: all axes; the list may be NULL */
+#define LLF_BUILDER_REDUCE(name) \
+    LLF_API llf_id llf_##name(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims);
+/* llf_sum_as, llf_prod_as: with the dtype of the result, which the elements are cast to when it is the wider.
+ * Without: that of x, and i64 for bool. */
+#define LLF_BUILDER_SUM(name)                                                                  \
+    LLF_BUILDER_REDUCE(name)                                                                   \
+    LLF_API llf_id llf_##name##_as(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, \
+                                   bool keepdims, llf_dtype out);
+#define REDUCE(id, name, arity, sig, set, flags, attrs, meaning) LLF_BUILDER_##attrs(name)
+#include "llfuse/ops.def"
+#undef LLF_BUILDER_REDUCE
+#undef LLF_BUILDER_SUM
 
 /* What is wanted of fusion at one node, whatever the heuristic says. APART: the op shares its kernel with
  * nothing that another op made, and nothing recomputes it. FUSE: it joins the kernels of the values it reads

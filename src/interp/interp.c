@@ -16,6 +16,9 @@ static llf_status primitive(const llf_graph *g, llf_id id)
     if (llfi_ops[op].cls == LLFI_CLASS_COMPOSITE)
         return llfi_fail_at(diag_of(g), LLF_E_ORDER, llfi_place_of(g, id), llfi_ops[op].name,
                             "the interpreter knows primitives only: run the decompose pass first");
+    if (llfi_ops[op].cls == LLFI_CLASS_REDUCE)
+        return llfi_fail_at(diag_of(g), LLF_E_UNSUPPORTED, llfi_place_of(g, id), llfi_ops[op].name,
+                            "the interpreter knows no reductions yet");
     return LLF_OK;
 }
 

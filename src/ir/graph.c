@@ -104,6 +104,15 @@ static bool is_dim(llfi_attr_kind kind, uint32_t word)
            (kind == LLFI_ATTR_KIND_IOTA && word >= LLFI_IOTA_DIMS);
 }
 
+static bool reduce_ok(llfi_list l)
+{
+    int64_t out = l.at[LLFI_REDUCE_OUT], last = -1;
+    bool ok = (uint64_t)l.at[LLFI_REDUCE_KEEPDIMS] < 2 && out >= LLFI_REDUCE_NO_OUT && out < LLF_DTYPES;
+    for (uint32_t i = LLFI_REDUCE_AXES; i < l.count; last = l.at[i++])
+        ok = ok && l.at[i] > last && l.at[i] < LLFI_RANK;
+    return ok;
+}
+
 bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
 {
     if (offset >= g->lists.count || g->lists.at[offset] < 0 ||
@@ -113,7 +122,10 @@ bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
     uint32_t each = kind == LLFI_ATTR_KIND_RANGES ? LLFI_RANGE_WORDS
                     : kind == LLFI_ATTR_KIND_PADS ? LLFI_PAD_WORDS
                                                   : 1;
-    if (l.count > LLFI_RANK * each + (kind == LLFI_ATTR_KIND_IOTA ? LLFI_IOTA_DIMS : 0))
+    uint32_t head = kind == LLFI_ATTR_KIND_IOTA     ? LLFI_IOTA_DIMS
+                    : kind == LLFI_ATTR_KIND_REDUCE ? LLFI_REDUCE_AXES
+                                                    : 0;
+    if (l.count < head || l.count > LLFI_RANK * each + head)
         return false;
     int64_t dims = llfi_dims_count(g->dims);
     for (uint32_t i = 0; i < l.count; i++) {
@@ -126,8 +138,9 @@ bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
             return false;
     }
     if (kind == LLFI_ATTR_KIND_IOTA)
-        return l.count >= LLFI_IOTA_DIMS && (uint64_t)l.at[LLFI_IOTA_DTYPE] < LLF_DTYPES &&
-               (uint64_t)l.at[LLFI_IOTA_AXIS] < LLFI_RANK;
+        return (uint64_t)l.at[LLFI_IOTA_DTYPE] < LLF_DTYPES && (uint64_t)l.at[LLFI_IOTA_AXIS] < LLFI_RANK;
+    if (kind == LLFI_ATTR_KIND_REDUCE)
+        return reduce_ok(l);
     return l.count % each == 0;
 }
 
@@ -205,7 +218,7 @@ void llfi_type_print(const llf_graph *g, uint32_t type, llfi_str *s)
 void llfi_node_hint(llfi_node *n, llf_hint_kind hint)
 {
     llfi_class cls = llfi_ops[n->op].cls;
-    if ((cls == LLFI_CLASS_EW || cls == LLFI_CLASS_COMPOSITE) && hint > n->hint)
+    if ((cls == LLFI_CLASS_EW || cls == LLFI_CLASS_COMPOSITE || cls == LLFI_CLASS_REDUCE) && hint > n->hint)
         n->hint = (uint8_t)hint;
 }
 

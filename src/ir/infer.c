@@ -99,7 +99,7 @@ bool llfi_same_space(const llf_graph *g, llf_id id, uint32_t operand)
 {
     const llfi_node *n = llfi_node_at(g, id);
     llfi_type t = llfi_type_of(g, id), x = llfi_type_of(g, llfi_args(g, n)[operand]);
-    if (x.rank && !at_own_points(g, n, operand))
+    if (llfi_ops[n->op].cls == LLFI_CLASS_REDUCE || (x.rank && !at_own_points(g, n, operand)))
         return false;
     return x.rank == 0 || llfi_type_same_dims(x, t);
 }
@@ -166,9 +166,11 @@ llf_status llfi_infer_rule(const llf_graph *g, llf_op op, uint32_t count, const 
     llf_dtype t = LLF_F32;
     LLF_TRY(check_dtypes(g, op, count, arg, at, &t));
     char result = o->sig[strlen(o->sig) - 1];
-    s->dtype = result == 'b' ? LLF_BOOL : result == 'd' ? (llf_dtype)attr : t;
+    s->dtype = result == 'b' ? LLF_BOOL : result == 'l' ? LLF_I64 : result == 'd' ? (llf_dtype)attr : t;
     if (o->cls == LLFI_CLASS_INDEX || op == LLF_OP_IOTA)
         return llfi_infer_index(g, op, count, arg, attr, at, guards, s);
+    if (o->cls == LLFI_CLASS_REDUCE)
+        return llfi_infer_reduce(g, op, arg[0], attr, at, guards, s);
     return o->cls == LLFI_CLASS_VIEW ? llfi_infer_view(g, op, arg[0], attr, at, guards, s)
                                      : infer_elementwise(g, op, arg, at, guards, s);
 }

@@ -12,7 +12,8 @@ typedef enum {
     LLFI_CLASS_EW,
     LLFI_CLASS_COMPOSITE,
     LLFI_CLASS_VIEW,
-    LLFI_CLASS_INDEX
+    LLFI_CLASS_INDEX,
+    LLFI_CLASS_REDUCE
 } llfi_class;
 typedef enum { LLFI_SET_FLOAT, LLFI_SET_NUM, LLFI_SET_ANY } llfi_set;
 typedef enum { LLFI_KIND_FLOAT, LLFI_KIND_INT, LLFI_KIND_BOOL } llfi_kind;
@@ -32,7 +33,8 @@ typedef enum {
     LLFI_ATTR_KIND_DIMS,
     LLFI_ATTR_KIND_RANGES,
     LLFI_ATTR_KIND_PADS,
-    LLFI_ATTR_KIND_IOTA
+    LLFI_ATTR_KIND_IOTA,
+    LLFI_ATTR_KIND_REDUCE
 } llfi_attr_kind;
 #define LLFI_INLINE_ARGS 3 /* operands that stand in the node itself; no EW op has more */
 /* An op's arity: one operand or more, all of the signature's first letter. */
@@ -134,8 +136,11 @@ typedef struct {
 #define LLFI_PAD_WORDS 2u
 /* `iota`: these words, then the dims. */
 enum { LLFI_IOTA_DTYPE, LLFI_IOTA_AXIS, LLFI_IOTA_DIMS };
-#define LLFI_STOP_NONE (-1)  /* to the end; with a negative step to the beginning */
-#define LLFI_STOP_WHOLE (-2) /* and from the end: negative step, the start is not written either */
+/* A reduction: these words, then the axes, ascending. Read it with llfi_reduce_of. */
+enum { LLFI_REDUCE_KEEPDIMS, LLFI_REDUCE_OUT, LLFI_REDUCE_AXES };
+#define LLFI_REDUCE_NO_OUT (-1) /* ops that do not take `out` */
+#define LLFI_STOP_NONE (-1)     /* to the end; with a negative step to the beginning */
+#define LLFI_STOP_WHOLE (-2)    /* and from the end: negative step, the start is not written either */
 
 /* ---- guards: what the shapes need at run time and symbols cannot prove (E_GUARD). Kept when the node that
  * asked goes. */
@@ -293,6 +298,20 @@ llf_status llfi_infer_view(const llf_graph *, llf_op, llf_id x, uint64_t attr, l
 /* infer_index.c: of an INDEX op or iota; for iota the dtype too. */
 llf_status llfi_infer_index(const llf_graph *, llf_op, uint32_t count, const llf_id *arg, uint64_t attr,
                             llfi_place, llf_graph *guards, llfi_shape *);
+/* infer_reduce.c: of a REDUCE op; `dtype` is set but for sum and prod. */
+llf_status llfi_infer_reduce(const llf_graph *, llf_op, llf_id x, uint64_t attr, llfi_place,
+                             llf_graph *guards, llfi_shape *);
+/* What a REDUCE node does. The elements of its axes are numbered row-major. */
+typedef struct {
+    llf_id x;
+    uint32_t axes; /* bit k: axis k of the operand goes */
+    bool keepdims; /* or stays, with extent 1 */
+    llf_dtype in;  /* the operand's */
+    llf_dtype acc; /* elements are cast to this first, and partial results have it; argmax, argmin: values */
+    llf_dtype out; /* the result's: cast to it once, last */
+} llfi_reduce;
+llfi_reduce llfi_reduce_of(const llf_graph *, llf_id);
+llf_dtype llfi_reduce_default(llf_dtype in); /* `out` of sum and prod where it is not given */
 /* Text of a type or dim for a message; long ones are cut. */
 typedef struct {
     char text[160];
@@ -326,8 +345,9 @@ typedef struct {
 } llfi_range_ask;
 typedef struct {
     uint32_t count;
-    int64_t along;   /* INT, IOTA: the axis */
-    llf_dtype dtype; /* IOTA */
+    int64_t along;                 /* INT, IOTA: the axis */
+    llf_dtype dtype;               /* IOTA; REDUCE where has_dtype */
+    bool all, keepdims, has_dtype; /* REDUCE; all: no axes are given */
     union {
         int64_t axis[LLFI_RANK];
         llfi_dim dim[LLFI_RANK]; /* LLFI_DIM_NONE: -1 */
@@ -338,6 +358,8 @@ llf_status llfi_view_attr(llf_graph *, llf_op, llf_id x, const llfi_ask *, llfi_
 /* index.c: the same for an INDEX op or iota. */
 llf_status llfi_index_attr(llf_graph *, llf_op, uint32_t count, const llf_id *arg, const llfi_ask *,
                            llfi_place, uint64_t *attr);
+/* reduce.c: the same for a REDUCE op. */
+llf_status llfi_reduce_attr(llf_graph *, llf_op, llf_id x, const llfi_ask *, llfi_place, uint64_t *attr);
 /* build_index.c: what is made of views and concat when it is built. `out`: as many ids as parts; E_... also
  * poisons. */
 typedef struct {

@@ -149,27 +149,43 @@ typedef struct {
     llfi_ask ask;
 } attribute;
 
-static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_word *name, const char *found,
-                             attribute *attr)
+/* Of REDUCE: axes keepdims out. */
+enum { GIVEN_AXES = 1, GIVEN_KEEPDIMS = 2, GIVEN_OUT = 4 };
+
+/* Which word of the attribute's name that is; each stands once. */
+static llf_status give(llfi_parser *p, const llfi_op_info *o, const llfi_word *name, const char *found,
+                       attribute *attr, uint32_t *bit)
 {
-    llfi_lex *x = &p->lex;
-    const char *legal = llfi_attr_name(o->attr), *word = legal;
-    uint32_t bit = 1;
+    const char *word = llfi_attr_name(o->attr);
     size_t bytes = strcspn(word, " ");
-    for (; *word && (bytes != name->bytes || memcmp(word, name->text, bytes) != 0); bit <<= 1) {
+    for (*bit = 1; *word && (bytes != name->bytes || memcmp(word, name->text, bytes) != 0); *bit <<= 1) {
         word += bytes + (word[bytes] == ' ');
         bytes = strcspn(word, " ");
     }
     if (!*word)
         return bad_word(p, o, name, found);
-    if (attr->given & bit)
-        return llfi_fail_at(x->diag, LLF_E_PARSE, name->place, o->name, "%s: attribute %.*s stands twice",
+    if (attr->given & *bit)
+        return llfi_fail_at(p->lex.diag, LLF_E_PARSE, name->place, o->name, "%s: attribute %.*s stands twice",
                             o->name, (int)bytes, word);
-    attr->given |= bit;
+    attr->given |= *bit;
+    return LLF_OK;
+}
+
+static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_word *name, const char *found,
+                             attribute *attr)
+{
+    llfi_lex *x = &p->lex;
+    uint32_t bit;
+    LLF_TRY(give(p, o, name, found, attr, &bit));
     llfi_lex_spaces(x);
     llfi_attr_kind kind = llfi_attr_kind_of(o->attr);
     if (kind == LLFI_ATTR_KIND_IOTA) /* dtype shape axis */
         kind = bit == 1 ? LLFI_ATTR_KIND_DTYPE : bit == 2 ? LLFI_ATTR_KIND_DIMS : LLFI_ATTR_KIND_INT;
+    if (kind == LLFI_ATTR_KIND_REDUCE && bit == GIVEN_KEEPDIMS)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, name->place, o->name,
+                            "%s: keepdims stands alone, without a value", o->name);
+    if (kind == LLFI_ATTR_KIND_REDUCE)
+        kind = bit == GIVEN_AXES ? LLFI_ATTR_KIND_INTS : LLFI_ATTR_KIND_DTYPE;
     if (kind >= LLFI_ATTR_KIND_INTS)
         return llfi_parse_list(p, kind, o->name, &attr->ask);
     if (kind == LLFI_ATTR_KIND_INT)
@@ -184,15 +200,16 @@ static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_w
     llfi_found what = llfi_lex_found(x);
     if (llfi_lex_word(x, &value) && llfi_attr_word(o->attr, value.text, value.bytes, &attr->value))
         return LLF_OK;
-    return llfi_fail_at(x->diag, LLF_E_PARSE, at, o->name, "%s: %s is %s; legal: %s", o->name, legal,
-                        what.text, llfi_attr_legal(o->attr));
+    return llfi_fail_at(x->diag, LLF_E_PARSE, at, o->name, "%s: %s is %s; legal: %s", o->name,
+                        llfi_attr_name(o->attr), what.text, llfi_attr_legal(o->attr));
 }
 
-/* All but a WORD must be given. */
+/* All but a WORD and the parts of REDUCE must be given. */
 static llf_status all_given(llfi_parser *p, const llfi_op_info *o, const attribute *attr, llfi_place at)
 {
     const char *word = llfi_attr_name(o->attr);
-    if (llfi_attr_kind_of(o->attr) == LLFI_ATTR_KIND_WORD)
+    llfi_attr_kind kind = llfi_attr_kind_of(o->attr);
+    if (kind == LLFI_ATTR_KIND_WORD || kind == LLFI_ATTR_KIND_REDUCE)
         return LLF_OK;
     for (uint32_t bit = 1; *word; bit <<= 1) {
         size_t bytes = strcspn(word, " ");
@@ -266,7 +283,14 @@ static llf_status end_of_line(llfi_parser *p, const char *behind)
                         "expected ',' or the end of the line %s, found %s", behind, llfi_lex_found(x).text);
 }
 
-/* operand { "," operand } { "," attribute=word } */
+/* An attribute without a value. */
+static bool is_flag(const line *l, const llfi_word *w)
+{
+    return l->o && llfi_attr_kind_of(l->o->attr) == LLFI_ATTR_KIND_REDUCE && w->bytes == 8 &&
+           memcmp(w->text, "keepdims", 8) == 0;
+}
+
+/* operand { "," operand } { "," attribute=word | "," flag } */
 static llf_status parse_arguments(llfi_parser *p, const line *l, attribute *attr, llfi_made_attrs *made)
 {
     llfi_lex *x = &p->lex;
@@ -284,6 +308,12 @@ static llf_status parse_arguments(llfi_parser *p, const line *l, attribute *attr
                              : llfi_made_attr(p, l->made, &name, made));
                 attrs = true;
                 llfi_lex_spaces(x);
+                continue;
+            }
+            if (is_flag(l, &name)) {
+                uint32_t bit;
+                LLF_TRY(give(p, l->o, &name, found.text, attr, &bit));
+                attrs = true;
                 continue;
             }
             *x = before;
@@ -334,6 +364,14 @@ static llf_status build_node(llfi_parser *p, const line *l, attribute *attr, llf
         LLF_TRY(llfi_view_attr(p->g, op, p->arg.at[0], &attr->ask, at, &attr->value));
     if (o->cls == LLFI_CLASS_INDEX || op == LLF_OP_IOTA)
         LLF_TRY(llfi_index_attr(p->g, op, count, p->arg.at, &attr->ask, at, &attr->value));
+    if (o->cls == LLFI_CLASS_REDUCE) {
+        if (!(attr->given & GIVEN_AXES))
+            attr->ask.count = 0;
+        attr->ask.all = !(attr->given & GIVEN_AXES);
+        attr->ask.keepdims = (attr->given & GIVEN_KEEPDIMS) != 0;
+        attr->ask.has_dtype = (attr->given & GIVEN_OUT) != 0;
+        LLF_TRY(llfi_reduce_attr(p->g, op, p->arg.at[0], &attr->ask, at, &attr->value));
+    }
     *id = llfi_build_n(p->g, op, count, p->arg.at, attr->value, UINT32_MAX, at);
     return *id == LLF_NONE ? p->g->poisoned : LLF_OK;
 }

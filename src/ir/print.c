@@ -96,12 +96,34 @@ static void print_iota(const llf_graph *g, const llfi_node *n, llfi_str *s)
     llfi_str_printf(s, "], axis=%lld", (long long)l.at[LLFI_IOTA_AXIS]);
 }
 
+/* Only what differs from the default. */
+static void print_reduce(const llf_graph *g, const llfi_node *n, llfi_str *s)
+{
+    llfi_list l = llfi_list_at(g, n->attr);
+    llfi_type t = llfi_type_of(g, n->arg[0]);
+    int64_t out = l.at[LLFI_REDUCE_OUT];
+    if (l.count < LLFI_REDUCE_AXES + t.rank) {
+        llfi_str_puts(s, ", axes=[");
+        for (uint32_t i = LLFI_REDUCE_AXES; i < l.count; i++)
+            llfi_str_printf(s, "%s%lld", i > LLFI_REDUCE_AXES ? ", " : "", (long long)l.at[i]);
+        llfi_str_puts(s, "]");
+    }
+    if (l.at[LLFI_REDUCE_KEEPDIMS])
+        llfi_str_puts(s, ", keepdims");
+    if (out != LLFI_REDUCE_NO_OUT && (llf_dtype)out != llfi_reduce_default(t.dtype))
+        llfi_str_printf(s, ", out=%s", llf_dtype_name((llf_dtype)out));
+}
+
 static void print_list(printer *p, const llfi_node *n, llfi_attr_kind kind)
 {
     const llf_graph *g = p->g;
     llfi_list l = llfi_list_at(g, n->attr);
     if (kind == LLFI_ATTR_KIND_IOTA) {
         print_iota(g, n, p->s);
+        return;
+    }
+    if (kind == LLFI_ATTR_KIND_REDUCE) {
+        print_reduce(g, n, p->s);
         return;
     }
     uint32_t step = kind == LLFI_ATTR_KIND_RANGES ? LLFI_RANGE_WORDS

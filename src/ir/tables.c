@@ -15,6 +15,8 @@ const llfi_op_info llfi_ops[LLF_OPS] = {
     ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_VIEW)
 #define INDEX(id, name, arity, sig, set, flags, attr, meaning) \
     ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_INDEX)
+#define REDUCE(id, name, arity, sig, set, flags, attr, meaning) \
+    ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_REDUCE)
 #include "llfuse/ops.def"
 #undef ROW
 };

@@ -285,7 +285,7 @@ static llf_op random_op(maker *m)
 {
     uint32_t op;
     do
-        op = rg_chance(m->r, 30) ? ruled[rg_below(m->r, LLFI_COUNT(ruled))] : rg_below(m->r, LLF_OPS);
+        op = rg_chance(m->r, 30) ? ruled[rg_below(m->r, LLFI_COUNT(ruled))] : rg_below(m->r, LLF_OP_IOTA + 1);
     while (op == RULED_NONE || op == LLF_OP_INPUT || op == LLF_OP_CONST || (!m->views && moves(op)));
     return (llf_op)op;
 }
@@ -350,7 +350,7 @@ static llf_id random_node(maker *m)
 {
     llf_op op = random_op(m);
     while (m->views && rg_chance(m->r, m->views) && !moves(op))
-        op = (llf_op)rg_below(m->r, LLF_OPS);
+        op = (llf_op)rg_below(m->r, LLF_OP_IOTA + 1);
     if (op == LLF_OP_INPUT || op == LLF_OP_CONST)
         op = LLF_OP_COPY;
     if (moves(op) && llfi_ops[op].cls != LLFI_CLASS_VIEW)

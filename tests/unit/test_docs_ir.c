@@ -38,11 +38,12 @@ static const char *set_name(llfi_set set)
 static void row_of(llfi_str *s, const llfi_op_info *o)
 {
     llfi_str_printf(s, "| `%s` | %s | `%s` | %s | %s%s%s | ", o->name,
-                    o->cls == LLFI_CLASS_EW      ? "primitive"
-                    : o->cls == LLFI_CLASS_VIEW  ? "view"
-                    : o->cls == LLFI_CLASS_INDEX ? "index"
-                    : o->cls == LLFI_CLASS_LEAF  ? "leaf"
-                                                 : "composite",
+                    o->cls == LLFI_CLASS_EW       ? "primitive"
+                    : o->cls == LLFI_CLASS_VIEW   ? "view"
+                    : o->cls == LLFI_CLASS_INDEX  ? "index"
+                    : o->cls == LLFI_CLASS_REDUCE ? "reduction"
+                    : o->cls == LLFI_CLASS_LEAF   ? "leaf"
+                                                  : "composite",
                     o->sig, set_name(o->set), o->flags & LLF_F_EXACT ? "EXACT" : "",
                     o->flags & LLF_F_COMM ? " COMM" : "", o->flags ? "" : "-");
     if (o->attr == LLFI_ATTR_NONE)

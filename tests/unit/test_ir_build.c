@@ -64,6 +64,15 @@ static void every_op_has_a_builder(void **state)
 #define CALL_APPROXIMATE(id, name, arity, sig)
 #define EW(id, name, arity, sig, set, flags, attr, meaning) CALL_##attr(id, name, arity, sig)
 #define COMPOSITE EW
+#define REDUCE(id, name, ...)                                                    \
+    {                                                                            \
+        llf_id y = llf_##name(g, x, LLF_ALL_AXES, NULL, false);                  \
+        assert_int_not_equal(y, LLF_NONE);                                       \
+        assert_int_equal(llfi_node_at(g, y)->op, LLF_OP_##id);                   \
+        assert_int_equal(llfi_type_of(g, y).rank, 0);                            \
+        assert_int_equal(g->origin.at[llfi_node_at(g, y)->origin], LLF_OP_##id); \
+        built++;                                                                 \
+    }
 #include "llfuse/ops.def"
     assert_int_equal(built + 15, LLF_OPS); /* all but input, const, cast, gelu, views, index ops, iota */
     llf_graph_destroy(g);

@@ -230,6 +230,10 @@ static void every_op_round_trips(void **state)
                 llfi_str_puts(&s, op == LLF_OP_RESHAPE ? ", shape=[1, N]" : ", shape=[2, N]");
             if (o->attr == LLFI_ATTR_AXES)
                 llfi_str_puts(&s, op == LLF_OP_SQUEEZE ? ", axes=[]" : ", axes=[0]");
+            if (o->cls == LLFI_CLASS_REDUCE)
+                llfi_str_puts(&s, ", axes=[], keepdims");
+            if (o->attr == LLFI_ATTR_SUM)
+                llfi_str_puts(&s, d == LLF_F64 ? ", out=f32" : ", out=f64");
             if (o->attr == LLFI_ATTR_AT)
                 llfi_str_puts(&s, ", at=[1:N//2:3]");
             if (o->attr == LLFI_ATTR_DTYPE)
