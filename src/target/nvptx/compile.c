@@ -147,6 +147,22 @@ static bool calls_libdevice(LLVMModuleRef module)
     return false;
 }
 
+/* Where a function is called (rare.c), ptxas would spill a word or two for one block more on a
+ * multiprocessor. */
+static void keep_registers(LLVMModuleRef module)
+{
+    LLVMValueRef kernel = NULL;
+    bool calls = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMGetFunctionCallConv(f) == PTX_KERNEL)
+            kernel = f;
+        else
+            calls = calls || !LLVMIsDeclaration(f);
+    }
+    if (kernel && calls)
+        llfi_llvm_attribute(LLVMGetModuleContext(module), kernel, "nvvm.minctasm", "1");
+}
+
 static llf_status emit(llfi_diag *d, const llfi_target *t, const llf_allocator *mem, LLVMModuleRef module,
                        LLVMTargetMachineRef tm, llfi_code *code)
 {
@@ -182,6 +198,7 @@ static llf_status run(llfi_diag *d, const llfi_target *t, const llf_allocator *m
     LLF_TRY(llfi_nvptx_check(d, t, module));
     LLF_TRY(llfi_nvptx_link(d, module));
     LLF_TRY(llfi_llvm_optimise(d, t->name, module, tm, pipeline));
+    keep_registers(module);
     code->opt_ms = llfi_now_ms() - start;
     if (llvm_opt)
         LLF_TRY(llfi_llvm_print(d, module, llvm_opt));
