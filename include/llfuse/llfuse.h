@@ -134,6 +134,10 @@ typedef struct {
     void *log_user;
     /* As the variables LLF_LOGS, LLF_DUMP_DIR and LLF_OVERRIDE_DIR; NULL: take the variable. Copied. */
     const char *logs, *dump_dir, *override_dir;
+    /* Code of kernels is kept, in at most so many bytes, and a kernel that is compiled again takes it,
+     * whichever graph it is from: also for what outlives the context. The code is the same as without. 0:
+     * none is kept. */
+    size_t kernel_cache_bytes;
 } llf_context_options;
 
 /* The last failure in a context. Strings are owned by the context, valid until its next failing call. */

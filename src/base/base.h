@@ -102,6 +102,18 @@ bool llfi_map_add(const llf_allocator *, llfi_map *, uint64_t hash,
                   uint32_t value); /* false: out of memory */
 void llfi_map_free(const llf_allocator *, llfi_map *);
 
+/* ---- bytes kept under a key (cache.c): at most `limit` of them, keys included, the older forgotten. From
+ * any thread; shared by reference. Keeping may fail silently, finding too: then the value is made once more.
+ */
+typedef struct llfi_cache llfi_cache;
+llfi_cache *llfi_cache_create(const llf_allocator *, size_t limit); /* NULL: out of memory */
+void llfi_cache_retain(llfi_cache *);                               /* NULL is allowed */
+void llfi_cache_release(llfi_cache *);                              /* NULL is allowed */
+/* A copy in memory of `mem`, with a NUL behind. */
+bool llfi_cache_get(llfi_cache *, const llf_allocator *mem, const char *key, size_t key_bytes, char **value,
+                    size_t *bytes);
+void llfi_cache_put(llfi_cache *, const char *key, size_t key_bytes, const char *value, size_t bytes);
+
 /* ---- diagnostics (diag.c) */
 typedef struct {
     const char *file; /* owned elsewhere; NULL: none */
@@ -153,6 +165,7 @@ struct llf_context {
     void *log_user;
     char *dump_dir, *override_dir; /* NULL: off */
     struct llfi_log_lock *lock;    /* workers log; shared with what outlives the context */
+    llfi_cache *kernels;           /* code of kernels; NULL: not kept. Shared likewise */
 };
 bool llfi_log_on(const llf_context *, llfi_log_id);
 /* The lock behind "never twice at once": one, however many contexts log to the same place. */

@@ -92,7 +92,9 @@ llf_context *llf_context_create(const llf_context_options *options)
     cx->lock = llfi_log_lock_create(&mem);
     const char *dump = opt.dump_dir ? opt.dump_dir : llfi_env_get(LLFI_ENV_DUMP_DIR);
     const char *over = opt.override_dir ? opt.override_dir : llfi_env_get(LLFI_ENV_OVERRIDE_DIR);
-    if (!cx->lock || !copy_text(&mem, dump, &cx->dump_dir) || !copy_text(&mem, over, &cx->override_dir)) {
+    bool made = !opt.kernel_cache_bytes || (cx->kernels = llfi_cache_create(&mem, opt.kernel_cache_bytes));
+    if (!made || !cx->lock || !copy_text(&mem, dump, &cx->dump_dir) ||
+        !copy_text(&mem, over, &cx->override_dir)) {
         llf_context_destroy(cx);
         return NULL;
     }
@@ -120,6 +122,7 @@ void llf_context_destroy(llf_context *cx)
     free_text(&mem, cx->dump_dir);
     free_text(&mem, cx->override_dir);
     llfi_log_lock_release(cx->lock);
+    llfi_cache_release(cx->kernels);
     llfi_free(&mem, cx, sizeof *cx);
 }
 

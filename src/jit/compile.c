@@ -182,17 +182,19 @@ static llf_status keep_dirs(llf_program *p)
 
 static void log_phases(llf_program *p)
 {
+    uint32_t kept = 0;
     for (uint32_t m = 0; m < p->modules; m++) {
+        kept += p->module[m].kept;
         p->phase.lower_ms += p->module[m].lower_ms;
         p->phase.opt_ms += p->module[m].code.opt_ms;
         p->phase.emit_ms += p->module[m].code.emit_ms;
     }
     llfi_log(&p->cx, LLFI_LOG_PERF,
              "compile %s: passes %.3f ms, plan %.3f ms, lower %.3f ms, opt %.3f ms, emit %.3f ms (summed "
-             "over %u modules), "
+             "over %u modules, %u of them kept from before), "
              "total %.3f ms",
              p->target.name, p->phase.passes_ms, p->phase.plan_ms, p->phase.lower_ms, p->phase.opt_ms,
-             p->phase.emit_ms, p->modules, p->phase.total_ms);
+             p->phase.emit_ms, p->modules, kept, p->phase.total_ms);
 }
 
 static llf_status pipeline(llf_program *p, const llf_graph *g, const llf_options *o, const llfi_import *in,
@@ -241,6 +243,7 @@ static void detach(llf_program *p)
     p->cx.log = NULL;
     p->cx.log_user = NULL;
     p->cx.lock = NULL;
+    p->cx.kernels = NULL;
     p->cx.dump_dir = p->cx.override_dir = NULL;
 }
 

@@ -24,7 +24,7 @@ llf_status llfi_program_emit(llf_context *cx, const llf_program *p, uint32_t ker
     const llfi_program_job job = llfi_workers_job(p, kernel, &made);
     snprintf(made.name, sizeof made.name, "%s", p->module[p->kernel[kernel].module].name);
     uint64_t mode = llfi_fpmode_enter();
-    llf_status status = llfi_workers_kernel(&cx->diag, p, &job, &scratch, &wanted);
+    llf_status status = llfi_workers_kernel(&cx->diag, p, &job, &scratch, &wanted, NULL);
     llfi_fpmode_leave(mode);
     llfi_free(&p->mem, made.code.code, made.code.bytes + 1);
     llfi_arena_destroy(&scratch);

@@ -34,9 +34,10 @@ llf_status llfi_import_run(llf_program *, const llf_options *, const llfi_import
 llf_status llfi_compile(llf_context *, const llf_graph *g, const llf_options *, const llfi_import *in,
                         llf_program **);
 
-/* workers.c: one kernel, from plan to code. `scratch` is left reset. */
+/* workers.c: one kernel, from plan to code. `scratch` is left reset. `cache` is asked where no stage is
+ * wanted; NULL: none. */
 llf_status llfi_workers_kernel(llfi_diag *, const llf_program *, const llfi_program_job *,
-                               llfi_arena *scratch, const llfi_stages *);
+                               llfi_arena *scratch, const llfi_stages *, llfi_cache *cache);
 llfi_program_job llfi_workers_job(const llf_program *, uint32_t kernel, llfi_program_module *);
 /* Jobs in parallel. The failure reported is that of the first of them, whatever the threads did. `stages`:
  * NULL or by job. */

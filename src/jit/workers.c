@@ -17,6 +17,7 @@ typedef struct {
     const llfi_program_job *job;
     uint32_t jobs;
     const llfi_stages *stages;
+    llfi_cache *cache;
     _Atomic uint32_t next;
     atomic_bool failed;
 } work;
@@ -29,21 +30,48 @@ typedef struct {
     llfi_diag diag;
 } worker;
 
+/* The key is all that a backend's code depends on: target and module, the kernel's name included. So what is
+ * found is what would have been made. */
+static llf_status compile_or_find(llfi_diag *d, const llf_program *p, LLVMModuleRef module,
+                                  llfi_program_module *out, llfi_cache *cache)
+{
+    const llfi_target *t = &p->target;
+    const char *target[] = {t->name, t->cpu, t->features};
+    llfi_str key;
+    llfi_str_init(&key, &p->mem);
+    for (size_t i = 0; i < LLFI_COUNT(target); i++)
+        llfi_str_add(&key, target[i], strlen(target[i]) + 1);
+    llf_status status = llfi_llvm_bitcode(d, module, &key);
+    if (status == LLF_OK)
+        out->kept = llfi_cache_get(cache, &p->mem, key.at, key.len, &out->code.code, &out->code.bytes);
+    if (status == LLF_OK && !out->kept) {
+        status = t->backend->compile(d, t, &p->mem, module, &out->code, NULL, NULL);
+        if (status == LLF_OK)
+            llfi_cache_put(cache, key.at, key.len, out->code.code, out->code.bytes);
+    }
+    llfi_str_free(&key);
+    return status;
+}
+
 llf_status llfi_workers_kernel(llfi_diag *d, const llf_program *p, const llfi_program_job *job,
-                               llfi_arena *scratch, const llfi_stages *stages)
+                               llfi_arena *scratch, const llfi_stages *stages, llfi_cache *cache)
 {
     static const llfi_stages none = {0};
     llfi_module module = {0};
     llfi_program_module *out = job->module;
     if (!stages)
         stages = &none;
+    else
+        cache = NULL;
     double start = llfi_now_ms();
     llf_status status =
         llfi_lower_kernel(job->graph, job->kernel, job->schedule, &p->target, out->name, scratch, d, &module);
     out->lower_ms = llfi_now_ms() - start;
     if (status == LLF_OK && stages->llvm)
         status = llfi_llvm_print(d, module.module, stages->llvm);
-    if (status == LLF_OK)
+    if (status == LLF_OK && cache)
+        status = compile_or_find(d, p, module.module, out, cache);
+    else if (status == LLF_OK)
         status = p->target.backend->compile(d, &p->target, &p->mem, module.module, &out->code,
                                             stages->llvm_opt, stages->assembly);
     llfi_module_destroy(&module);
@@ -66,7 +94,8 @@ static void *worker_main(void *user)
         if (i >= s->jobs)
             break;
         w->job = i;
-        w->status = llfi_workers_kernel(&w->diag, p, &s->job[i], &scratch, s->stages ? &s->stages[i] : NULL);
+        w->status = llfi_workers_kernel(&w->diag, p, &s->job[i], &scratch, s->stages ? &s->stages[i] : NULL,
+                                        s->cache);
     }
     if (w->status != LLF_OK)
         atomic_store_explicit(&s->failed, true, memory_order_relaxed);
@@ -106,7 +135,7 @@ llf_status llfi_workers_run(llf_context *cx, const llf_program *p, const llfi_pr
     worker *w = llfi_alloc_zero(&p->mem, threads * sizeof *w);
     if (!w)
         return llfi_nomem(&cx->diag);
-    work shared = {.program = p, .job = job, .jobs = jobs, .stages = stages};
+    work shared = {.program = p, .job = job, .jobs = jobs, .stages = stages, .cache = cx->kernels};
     atomic_init(&shared.next, 0);
     atomic_init(&shared.failed, false);
     for (uint32_t i = 0; i < threads; i++)

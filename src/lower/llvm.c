@@ -2,6 +2,7 @@
 #include "lower/llvm.h"
 
 #include <llvm-c/Analysis.h>
+#include <llvm-c/BitWriter.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
 llf_status llfi_llvm_error(llfi_diag *d, const char *who, LLVMErrorRef error)
@@ -64,6 +65,14 @@ llf_status llfi_llvm_print(llfi_diag *d, LLVMModuleRef module, llfi_str *out)
     char *text = LLVMPrintModuleToString(module);
     llfi_str_puts(out, text);
     LLVMDisposeMessage(text);
+    return out->failed ? llfi_nomem(d) : LLF_OK;
+}
+
+llf_status llfi_llvm_bitcode(llfi_diag *d, LLVMModuleRef module, llfi_str *out)
+{
+    LLVMMemoryBufferRef buffer = LLVMWriteBitcodeToMemoryBuffer(module);
+    llfi_str_add(out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+    LLVMDisposeMemoryBuffer(buffer);
     return out->failed ? llfi_nomem(d) : LLF_OK;
 }
 

@@ -21,6 +21,8 @@ llf_status llfi_llvm_emit(llfi_diag *, const char *who, LLVMModuleRef, LLVMTarge
                           LLVMCodeGenFileType, const llf_allocator *mem, char **code, size_t *bytes);
 /* Appends the module's text. */
 llf_status llfi_llvm_print(llfi_diag *, LLVMModuleRef, llfi_str *);
+/* Appends the module's bitcode: all that code is made from, and the same for the same module. */
+llf_status llfi_llvm_bitcode(llfi_diag *, LLVMModuleRef, llfi_str *);
 
 /* Attributes of a function; `value` of an enum attribute is 0 where it has none. */
 void llfi_llvm_attribute(LLVMContextRef, LLVMValueRef function, const char *name, const char *value);

@@ -15,6 +15,7 @@ typedef struct {
     uint32_t first; /* lowest plan kernel that uses it */
     llfi_code code;
     double lower_ms;
+    bool kept; /* found in the context's cache */
 } llfi_program_module;
 
 typedef struct {

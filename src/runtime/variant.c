@@ -37,6 +37,7 @@ llf_status llfi_variants_create(llf_loaded *l, const llf_context *cx)
     memset(&vs->cx.diag, 0, sizeof vs->cx.diag);
     (void)llfi_fail(&vs->cx.diag, LLF_OK, "%s", "");
     llfi_log_lock_retain(vs->cx.lock);
+    llfi_cache_retain(vs->cx.kernels);
     vs->cx.dump_dir = l->program->dump_dir;
     vs->cx.override_dir = l->program->override_dir;
     llfi_arena_init(&vs->arena, &vs->cx.mem);
@@ -55,6 +56,7 @@ void llfi_variants_destroy(llf_loaded *l)
     llfi_dims_destroy(vs->dims);
     llfi_arena_destroy(&vs->arena);
     llfi_log_lock_release(vs->cx.lock);
+    llfi_cache_release(vs->cx.kernels);
     pthread_mutex_destroy(&vs->lock);
     llfi_free(&l->mem, vs, sizeof *vs);
 }
