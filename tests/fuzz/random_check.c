@@ -34,6 +34,7 @@ typedef struct {
     llf_graph *user, *flat; /* as generated; decomposed */
     rg_binding binding;
     rg_random random;
+    uint32_t strides; /* percent of the inputs */
     buffer input[RG_INPUTS];
     void **value; /* by flat node: what the target made of it; leaves: what they are */
     llfi_str *report;
@@ -404,7 +405,7 @@ static bool check_outputs(check *c, const char *heuristic, const llfi_str *plan)
 static bool make_input(check *c, llf_id id, buffer *b)
 {
     bool scalar = llfi_node_at(c->user, id)->scalar;
-    if (!buffer_make(c, c->user, id, scalar ? 0 : c->options->strides, b))
+    if (!buffer_make(c, c->user, id, scalar ? 0 : c->strides, b))
         return false;
     int64_t shape[LLF_MAX_RANK], count = rg_elements(c->user, id, &c->binding, shape);
     llfi_type type = llfi_type_of(c->user, id);
@@ -512,6 +513,7 @@ bool check_graph(llf_context *cx, const check_options *options, uint64_t seed, l
     bool primitive = rg_chance(&c.random, options->primitive);
     static const char *const others[] = {"greedy", "none"};
     const char *other = others[rg_chance(&c.random, 25)];
+    c.strides = rg_chance(&c.random, 50) ? options->strides : 0; /* each costs its kernels once more */
     ok = ok && make_inputs(&c) && make_flat(&c) && check_values(&c, primitive ? "primitive" : "greedy") &&
          check_outputs(&c, primitive ? "greedy" : other, NULL) && check_plans(&c);
     if (!ok)

@@ -13,7 +13,7 @@ typedef struct {
     uint32_t primitive;
     rg_limits limits; /* of every graph */
     uint32_t plans;   /* random plans a graph */
-    uint32_t strides; /* of 100 inputs, how many do not lie row-major */
+    uint32_t strides; /* of 100 inputs of every other graph, how many do not lie row-major */
 } check_options;
 
 /* False: something is wrong, and `report` says what, with everything needed to see it again. */

@@ -1,10 +1,11 @@
 /* random_pointwise.c: random_pointwise [--count N] [--percent P] [--seed S] [--only SEED] [--target T]
  * [--threads N] [--primitive PERCENT] [--views PERCENT] [--parts PERCENT] [--strides PERCENT] [--plans N]
- * [--emit-ptx FOLDER]
+ * [--cache MIB] [--emit-ptx FOLDER]
  * Checks graphs of seeds S, S+1, ... (random_check.c) and prints "N passed, M failed, K skipped"; with
  * --emit-ptx it writes their kernels instead (random_emit.c) and needs no device. Exit: 0 all passed, 1 a
  * check failed, 2 bad usage, 77 no such device here. LLFUSE_RANDOM_COUNT is the default of --count, else
- * 10000; --part K takes a K-th of it. */
+ * 10000; --percent P takes P of 100 of it. Each thread's context keeps code of kernels, in up to MIB: kernels
+ * of one op are the same in many graphs. */
 #include "random_check.h"
 #include "random_emit.h"
 
@@ -18,7 +19,7 @@
 typedef struct {
     check_options options;
     const char *emit; /* folder; NULL: check */
-    uint64_t first, count;
+    uint64_t first, count, cache;
     atomic_ullong next, passed, failed;
     pthread_mutex_t print;
 } work;
@@ -44,7 +45,8 @@ static void *worker(void *user)
     char why[1200];
     llfi_str report;
     llfi_str_init(&report, &llfi_malloc_allocator);
-    llf_context *cx = llf_context_create(NULL);
+    llf_context_options co = {.size = sizeof co, .kernel_cache_bytes = w->cache};
+    llf_context *cx = llf_context_create(&co);
     bool device = w->emit || w->options.memory->start(why, sizeof why);
     if (!cx || !device) {
         printf("%s\n", cx ? why : "out of memory");
@@ -73,7 +75,7 @@ static int usage(const char *what)
         "random_pointwise: %s\nusage: random_pointwise [--count N] [--seed S] [--only SEED] [--target "
         "host|nvptx] "
         "[--percent P] [--threads N] [--primitive PERCENT] [--views PERCENT] [--parts PERCENT] [--strides "
-        "PERCENT] [--plans N] [--emit-ptx FOLDER]\n",
+        "PERCENT] [--plans N] [--cache MIB] [--emit-ptx FOLDER]\n",
         what);
     return 2;
 }
@@ -106,6 +108,8 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
             return usage(message);
         if (strcmp(argv[i], "--count") == 0)
             w->count = n;
+        else if (strcmp(argv[i], "--cache") == 0 && n < 1 << 16)
+            w->cache = n << 20;
         else if (strcmp(argv[i], "--seed") == 0)
             w->first = n;
         else if (strcmp(argv[i], "--percent") == 0 && n <= 100)
@@ -140,6 +144,7 @@ int main(int argc, char **argv)
     static work w = {.options = {.target = "host", .primitive = 25},
                      .first = 1,
                      .count = 10000,
+                     .cache = 64 << 20,
                      .print = PTHREAD_MUTEX_INITIALIZER};
     uint64_t threads = 2, started = 0;
     pthread_t thread[64];
