@@ -21,8 +21,10 @@ static const char *const approximations[] = {"llvm.nvvm.rcp.approx.ftz.f",   "ll
                                              "llvm.nvvm.rsqrt.approx.ftz.f", "llvm.nvvm.rsqrt.approx.ftz.d",
                                              "llvm.nvvm.ex2.approx.ftz.f",   NULL};
 
-/* Exact names: barriers of a block. */
-static const char *const barriers[] = {"llvm.nvvm.barrier.cta.sync.aligned.all", "llvm.nvvm.barrier0", NULL};
+/* Exact names: barriers of a block and of a warp, and words of other lanes. */
+static const char *const barriers[] = {
+    "llvm.nvvm.barrier.cta.sync.aligned.all", "llvm.nvvm.barrier0",          "llvm.nvvm.bar.warp.sync",
+    "llvm.nvvm.shfl.sync.bfly.i32",           "llvm.nvvm.shfl.sync.idx.i32", NULL};
 
 static bool starts(const char *name, const char *const *prefix)
 {
@@ -102,10 +104,15 @@ static bool opcode_ok(LLVMValueRef inst)
     case LLVMInsertElement:
     case LLVMShuffleVector:
     case LLVMFNeg:
-    case LLVMFreeze: return true;
+    case LLVMFreeze:
+    case LLVMFence: return true;
+    case LLVMAtomicRMW: /* counters; the order is that of the fences around it */
+        return LLVMGetAtomicRMWBinOp(inst) == LLVMAtomicRMWBinOpAdd &&
+               LLVMGetOrdering(inst) == LLVMAtomicOrderingMonotonic &&
+               LLVMTypeOf(inst) == LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(inst)));
     default:
         return false; /* frem (wrong for large quotients), alloca (local memory), unreachable (a trap),
-                         atomics, ... */
+                         other atomics, ... */
     }
 }
 
