@@ -1,6 +1,6 @@
 /* dce.c: what no output needs goes. Inputs stay: they are the graph's signature.
  * In: any graph.
- * Out: every node but an input reaches an output.
+ * Out: every node but an input reaches an output, or is a further result of one that does.
  * Why: later passes assume users.
  * Cost: linear. */
 #include "pass.h"

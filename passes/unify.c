@@ -199,15 +199,15 @@ static llf_status ask_again(const unify *u, llfi_rewrite *rw, llf_id old, llfi_a
     return LLF_OK;
 }
 
-/* A list of pads or of iota: nothing in it is resolved against an operand, so its dims are replaced and the
- * rest of its words stays. */
+/* A list of pads, of iota or count: nothing in it is resolved against an operand, so its dims are replaced
+ * and the rest of its words stays. */
 static llf_status replace_words(const unify *u, llfi_attr_kind kind, uint64_t old, uint64_t *attr)
 {
     int64_t word[LLFI_IOTA_DIMS + LLFI_PAD_WORDS * LLFI_RANK];
     llfi_list l = llfi_list_at(u->g, old);
     assert(l.count <= LLFI_COUNT(word));
     for (uint32_t i = 0; i < l.count; i++) {
-        bool is_dim = kind == LLFI_ATTR_KIND_PADS ? l.at[i] >= 0 : i >= LLFI_IOTA_DIMS;
+        bool is_dim = llfi_list_word_is_dim(kind, i, l.at[i]);
         llfi_dim d = LLFI_DIM_NONE;
         if (is_dim)
             LLF_TRY(replaced(u, l.at[i], &d));
@@ -221,7 +221,7 @@ static llf_status copy(const unify *u, llfi_rewrite *rw, llf_id old)
 {
     const llfi_node *n = &rw->old[old];
     llfi_attr_kind kind = llfi_attr_kind_of(llfi_ops[n->op].attr);
-    if (kind == LLFI_ATTR_KIND_PADS || kind == LLFI_ATTR_KIND_IOTA) {
+    if (kind == LLFI_ATTR_KIND_PADS || kind == LLFI_ATTR_KIND_IOTA || kind == LLFI_ATTR_KIND_COUNT) {
         uint64_t same;
         LLF_TRY(replace_words(u, kind, n->attr, &same));
         return llfi_rewrite_copy_as(rw, old, same);

@@ -89,6 +89,7 @@ typedef enum {
 #define VIEW(id, ...) LLF_OP_##id,
 #define INDEX(id, ...) LLF_OP_##id,
 #define REDUCE(id, ...) LLF_OP_##id,
+#define RESULT(id, ...) LLF_OP_##id,
 #include "llfuse/ops.def"
     LLF_OPS
 } llf_op;
@@ -247,6 +248,11 @@ LLF_API llf_id llf_squeeze(llf_graph *, llf_id x, uint32_t count, const int64_t 
 #define LLF_ALL_AXES UINT32_MAX /* for `count`: all axes; the list may be NULL */
 #define LLF_BUILDER_REDUCE(name) \
     LLF_API llf_id llf_##name(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims);
+/* llf_softmax_stats, llf_moments: two results, written to out. Failure: also poisons the graph, out holds
+ * LLF_NONE. */
+#define LLF_BUILDER_STATS(name)                                                                              \
+    LLF_API llf_status llf_##name(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims, \
+                                  llf_id out[2]);
 /* llf_sum_as, llf_prod_as: with the dtype of the result, which the elements are cast to when it is the wider.
  * Without: that of x, and i64 for bool. */
 #define LLF_BUILDER_SUM(name)                                                                  \
@@ -257,6 +263,9 @@ LLF_API llf_id llf_squeeze(llf_graph *, llf_id x, uint32_t count, const int64_t 
 #include "llfuse/ops.def"
 #undef LLF_BUILDER_REDUCE
 #undef LLF_BUILDER_SUM
+#undef LLF_BUILDER_STATS
+/* The number of elements of a shape, of rank 0: what a mean divides by. */
+LLF_API llf_id llf_count(llf_graph *, llf_dtype, uint32_t rank, const int64_t *shape);
 
 /* What is wanted of fusion at one node, whatever the heuristic says. APART: the op shares its kernel with
  * nothing that another op made, and nothing recomputes it. FUSE: it joins the kernels of the values it reads

@@ -358,7 +358,7 @@ static llf_status schedulable(const llf_graph *g)
 {
     for (llf_id i = 0; i < g->nodes.count; i++) {
         const llfi_op_info *o = &llfi_ops[llfi_node_at(g, i)->op];
-        if (o->cls == LLFI_CLASS_REDUCE)
+        if (o->cls == LLFI_CLASS_REDUCE || llfi_node_at(g, i)->op == LLF_OP_COUNT)
             return llfi_fail_at(&g->cx->diag, LLF_E_UNSUPPORTED, llfi_place_of(g, i), o->name,
                                 "%s cannot be scheduled on any target yet", o->name);
     }

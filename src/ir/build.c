@@ -18,21 +18,33 @@ static llf_id nomem(llf_graph *g)
     return llfi_poison(g, llfi_nomem(&g->cx->diag));
 }
 
-static bool room(llf_graph *g, llfi_place at)
+static bool room(llf_graph *g, uint32_t nodes, llfi_place at)
 {
-    if (g->nodes.count < LLFI_MAX_NODES)
+    if (g->nodes.count + nodes <= LLFI_MAX_NODES)
         return true;
     llfi_poison(g, llfi_fail_at(&g->cx->diag, LLF_E_LIMIT, at, NULL, "more than the limit of %u nodes",
                                 LLFI_MAX_NODES));
     return false;
 }
 
+/* The node, and behind it its further results. */
 static llf_id append(llf_graph *g, const llfi_node *node)
 {
-    if (!llfi_vec_reserve(&g->cx->mem, &g->nodes, 1))
+    uint32_t results = llfi_op_results(&llfi_ops[node->op]);
+    llf_id id = (llf_id)g->nodes.count;
+    if (!llfi_vec_reserve(&g->cx->mem, &g->nodes, results))
         return nomem(g);
-    g->nodes.at[g->nodes.count] = *node;
-    return (llf_id)g->nodes.count++;
+    g->nodes.at[g->nodes.count++] = *node;
+    for (uint32_t k = 1; k < results; k++)
+        g->nodes.at[g->nodes.count++] = (llfi_node){.op = LLF_OP_RESULT,
+                                                    .arity = 1,
+                                                    .arg = {id, LLF_NONE, LLF_NONE},
+                                                    .type = node->type,
+                                                    .origin = node->origin,
+                                                    .line = node->line,
+                                                    .col = node->col,
+                                                    .attr = k};
+    return id;
 }
 
 static llf_status check_attr(llf_graph *g, const llfi_op_info *o, uint64_t attr, llfi_place at)
@@ -92,7 +104,7 @@ llf_id llfi_build_n(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, 
                     uint32_t origin, llfi_place at)
 {
     llf_context *cx = g->cx;
-    if ((uint32_t)op >= LLF_OPS || op == LLF_OP_INPUT || op == LLF_OP_CONST)
+    if ((uint32_t)op >= LLF_OPS || op == LLF_OP_INPUT || op == LLF_OP_CONST || op == LLF_OP_RESULT)
         return llfi_poison(
             g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, NULL, "no op %u with operands", (unsigned)op));
     const llfi_op_info *o = &llfi_ops[op];
@@ -121,7 +133,7 @@ llf_id llfi_build_n(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, 
         return llfi_poison(g,
                            llfi_fail_at(&cx->diag, LLF_E_LIMIT, at, o->name,
                                         "%s: the result's dims multiply to more than 2^63-1 bytes", o->name));
-    if (!room(g, at))
+    if (!room(g, llfi_op_results(o), at))
         return LLF_NONE;
     if (!set_args(g, &n, count, arg))
         return nomem(g);
@@ -140,7 +152,7 @@ llf_id llfi_build_const(llf_graph *g, llf_dtype dtype, uint64_t bits)
         (llfi_dtypes[dtype].bytes < 8 && bits >> (8 * llfi_dtypes[dtype].bytes) != 0) ||
         (dtype == LLF_BOOL && bits > 1))
         return llfi_poison(g, llfi_fail(&g->cx->diag, LLF_E_ARG, "const: bits do not fit the dtype"));
-    if (!room(g, nowhere))
+    if (!room(g, 1, nowhere))
         return LLF_NONE;
     /* One NaN, the one that is read: which one a host folds is its own, and is neither printed nor promised.
      */
@@ -166,7 +178,7 @@ llf_id llfi_build_input(llf_graph *g, uint32_t type, bool scalar, uint32_t name,
         return llfi_poison(g, llfi_fail_at(d, LLF_E_LIMIT, at, "input",
                                            "input %s: its dims multiply to more than 2^63-1 bytes",
                                            llfi_name(g, name)));
-    if (!room(g, at))
+    if (!room(g, 1, at))
         return LLF_NONE;
     if (!llfi_vec_reserve(&g->cx->mem, &g->inputs, 1))
         return nomem(g);
@@ -368,6 +380,7 @@ llf_status llf_hint(llf_graph *g, llf_id id, llf_hint_kind hint)
     if (id >= g->nodes.count || (unsigned)hint > LLF_HINT_APART)
         return llfi_fail(&g->cx->diag, LLF_E_ARG, "llf_hint: no such %s",
                          id >= g->nodes.count ? "node" : "hint");
+    id = llfi_maker(g, id);
     llfi_class cls = llfi_ops[llfi_node_at(g, id)->op].cls;
     if (cls == LLFI_CLASS_LEAF || cls == LLFI_CLASS_VIEW)
         return llfi_fail(&g->cx->diag, LLF_E_ARG,

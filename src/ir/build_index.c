@@ -322,6 +322,23 @@ llf_id llf_iota(llf_graph *g, llf_dtype dtype, uint32_t rank, const int64_t *sha
     return id_of(g, status, out);
 }
 
+llf_id llf_count(llf_graph *g, llf_dtype dtype, uint32_t rank, const int64_t *shape)
+{
+    llf_id out = LLF_NONE;
+    llfi_ask ask = {.count = rank, .dtype = dtype};
+    if (!alive(g))
+        return LLF_NONE;
+    llf_status status = LLF_OK;
+    if ((uint32_t)dtype >= LLF_DTYPES || rank > LLFI_RANK || (rank && !shape))
+        status =
+            fail(g, LLF_E_ARG, nowhere, "count", "no such dtype, rank over the limit, or the shape is NULL");
+    for (uint32_t i = 0; i < rank && status == LLF_OK; i++)
+        status = extent_of(g, "count", shape[i], &ask.dim[i]);
+    if (status == LLF_OK)
+        status = make(g, LLF_OP_COUNT, 0, NULL, &ask, nowhere, &out);
+    return id_of(g, status, out);
+}
+
 llf_status llf_split(llf_graph *g, llf_id x, int64_t axis, uint32_t parts, const int64_t *sizes, llf_id *out)
 {
     if (!g)

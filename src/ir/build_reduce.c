@@ -37,6 +37,24 @@ static llf_id reduce(llf_graph *g, llf_op op, llf_id x, uint32_t count, const in
     return status == LLF_OK ? llfi_build(g, op, &x, attr, UINT32_MAX, nowhere) : llfi_poison(g, status);
 }
 
+static llf_status several(llf_graph *g, llf_op op, llf_id x, uint32_t count, const int64_t *axes,
+                          bool keepdims, llf_id *out)
+{
+    if (!g)
+        return LLF_E_ARG;
+    if (out)
+        out[0] = out[1] = LLF_NONE;
+    if (g->poisoned == LLF_OK && !out)
+        llfi_poison(g, llfi_fail_at(&g->cx->diag, LLF_E_ARG, nowhere, llfi_ops[op].name,
+                                    "%s: the results are NULL", llfi_ops[op].name));
+    llf_id id = reduce(g, op, x, count, axes, keepdims, NULL);
+    if (id == LLF_NONE)
+        return g->poisoned;
+    out[0] = id;
+    out[1] = id + 1;
+    return LLF_OK;
+}
+
 #define BUILDER_REDUCE(id, name)                                                                  \
     llf_id llf_##name(llf_graph *g, llf_id x, uint32_t count, const int64_t *axes, bool keepdims) \
     {                                                                                             \
@@ -48,6 +66,12 @@ static llf_id reduce(llf_graph *g, llf_op op, llf_id x, uint32_t count, const in
                            llf_dtype out)                                                              \
     {                                                                                                  \
         return reduce(g, LLF_OP_##id, x, count, axes, keepdims, &out);                                 \
+    }
+#define BUILDER_STATS(id, name)                                                                       \
+    llf_status llf_##name(llf_graph *g, llf_id x, uint32_t count, const int64_t *axes, bool keepdims, \
+                          llf_id out[2])                                                              \
+    {                                                                                                 \
+        return several(g, LLF_OP_##id, x, count, axes, keepdims, out);                                \
     }
 #define REDUCE(id, name, arity, sig, set, flags, attr, meaning) BUILDER_##attr(id, name)
 #include "llfuse/ops.def"

@@ -101,7 +101,8 @@ llfi_list llfi_list_at(const llf_graph *g, uint64_t offset)
 static bool is_dim(llfi_attr_kind kind, uint32_t word)
 {
     return kind == LLFI_ATTR_KIND_DIMS || (kind == LLFI_ATTR_KIND_RANGES && word % LLFI_RANGE_WORDS < 2) ||
-           (kind == LLFI_ATTR_KIND_IOTA && word >= LLFI_IOTA_DIMS);
+           (kind == LLFI_ATTR_KIND_IOTA && word >= LLFI_IOTA_DIMS) ||
+           (kind == LLFI_ATTR_KIND_COUNT && word >= LLFI_COUNT_DIMS);
 }
 
 static bool reduce_ok(llfi_list l)
@@ -123,6 +124,7 @@ bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
                     : kind == LLFI_ATTR_KIND_PADS ? LLFI_PAD_WORDS
                                                   : 1;
     uint32_t head = kind == LLFI_ATTR_KIND_IOTA     ? LLFI_IOTA_DIMS
+                    : kind == LLFI_ATTR_KIND_COUNT  ? LLFI_COUNT_DIMS
                     : kind == LLFI_ATTR_KIND_REDUCE ? LLFI_REDUCE_AXES
                                                     : 0;
     if (l.count < head || l.count > LLFI_RANK * each + head)
@@ -139,6 +141,8 @@ bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
     }
     if (kind == LLFI_ATTR_KIND_IOTA)
         return (uint64_t)l.at[LLFI_IOTA_DTYPE] < LLF_DTYPES && (uint64_t)l.at[LLFI_IOTA_AXIS] < LLFI_RANK;
+    if (kind == LLFI_ATTR_KIND_COUNT)
+        return (uint64_t)l.at[LLFI_COUNT_DTYPE] < LLF_DTYPES;
     if (kind == LLFI_ATTR_KIND_REDUCE)
         return reduce_ok(l);
     return l.count % each == 0;

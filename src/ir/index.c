@@ -1,5 +1,5 @@
-/* index.c: the attribute of an INDEX op or iota as the text or a call asks for it, made into what the graph
- * keeps: axes counted from the front, pads as dims or cut numbers. Shapes are infer_index.c's. */
+/* index.c: the attribute of an INDEX op, iota or count as the text or a call asks for it, made into what the
+ * graph keeps: axes counted from the front, pads as dims or cut numbers. Shapes are infer_index.c's. */
 #include "ir/ir.h"
 
 typedef struct {
@@ -87,6 +87,18 @@ static llf_status make_iota(const asked *a, const llfi_ask *ask, uint64_t *attr)
     return keep(a, LLFI_IOTA_DIMS + ask->count, word, attr);
 }
 
+static llf_status make_count(const asked *a, const llfi_ask *ask, uint64_t *attr)
+{
+    int64_t word[LLFI_COUNT_DIMS + LLFI_RANK];
+    word[LLFI_COUNT_DTYPE] = ask->dtype;
+    for (uint32_t i = 0; i < ask->count; i++) {
+        if (ask->dim[i] == LLFI_DIM_NONE)
+            return FAIL(a, "%s: axis %u: -1 is for reshape alone", name(a), i);
+        word[LLFI_COUNT_DIMS + i] = ask->dim[i];
+    }
+    return keep(a, LLFI_COUNT_DIMS + ask->count, word, attr);
+}
+
 llf_status llfi_index_attr(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, const llfi_ask *ask,
                            llfi_place at, uint64_t *attr)
 {
@@ -96,6 +108,7 @@ llf_status llfi_index_attr(llf_graph *g, llf_op op, uint32_t count, const llf_id
     case LLFI_ATTR_KIND_INT: return make_axis(&a, ask->along, attr);
     case LLFI_ATTR_KIND_PADS: return make_pads(&a, ask, attr);
     case LLFI_ATTR_KIND_IOTA: return make_iota(&a, ask, attr);
+    case LLFI_ATTR_KIND_COUNT: return make_count(&a, ask, attr);
     default:
         return llfi_fail_at(&g->cx->diag, LLF_E_ARG, at, llfi_ops[op].name, "%s: no index op",
                             llfi_ops[op].name);

@@ -159,15 +159,43 @@ static llf_status infer_elementwise(const llf_graph *g, llf_op op, const llf_id 
     return LLF_OK;
 }
 
+static llf_dtype result_dtype(char letter, llf_dtype t, uint64_t attr)
+{
+    switch (letter) {
+    case 'b': return LLF_BOOL;
+    case 'l': return LLF_I64;
+    case 'd': return (llf_dtype)attr;
+    case 'a': return t == LLF_F64 ? LLF_F64 : LLF_F32;
+    default: return t;
+    }
+}
+
+/* A further result has the shape of the first; its letter must be `a`, as the first's. */
+static llf_status infer_result(const llf_graph *g, llf_id of, uint64_t which, llfi_place at, llfi_shape *s)
+{
+    const llfi_op_info *o = &llfi_ops[llfi_node_at(g, of)->op];
+    llfi_type t = llfi_type_of(g, of);
+    if (which == 0 || which >= llfi_op_results(o))
+        return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, o->name, "%s has no result %llu", o->name,
+                            (unsigned long long)which);
+    s->dtype = t.dtype;
+    s->rank = t.rank;
+    if (t.rank)
+        memcpy(s->dim, t.dim, t.rank * sizeof *s->dim);
+    return LLF_OK;
+}
+
 llf_status llfi_infer_rule(const llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, uint64_t attr,
                            llfi_place at, llf_graph *guards, llfi_shape *s)
 {
     const llfi_op_info *o = &llfi_ops[op];
     llf_dtype t = LLF_F32;
     LLF_TRY(check_dtypes(g, op, count, arg, at, &t));
-    char result = o->sig[strlen(o->sig) - 1];
-    s->dtype = result == 'b' ? LLF_BOOL : result == 'l' ? LLF_I64 : result == 'd' ? (llf_dtype)attr : t;
-    if (o->cls == LLFI_CLASS_INDEX || op == LLF_OP_IOTA)
+    char result = strchr(o->sig, ':')[1];
+    s->dtype = result_dtype(result, t, attr);
+    if (o->cls == LLFI_CLASS_RESULT)
+        return infer_result(g, arg[0], attr, at, s);
+    if (o->cls == LLFI_CLASS_INDEX || o->cls == LLFI_CLASS_LEAF)
         return llfi_infer_index(g, op, count, arg, attr, at, guards, s);
     if (o->cls == LLFI_CLASS_REDUCE)
         return llfi_infer_reduce(g, op, arg[0], attr, at, guards, s);

@@ -1,5 +1,5 @@
-/* infer_index.c: shapes of INDEX ops and of iota, from what index.c resolved. Must not change the graph but
- * for guards and dims. Linear in the operands. */
+/* infer_index.c: shapes of INDEX ops, of iota and count, from what index.c resolved. Must not change the
+ * graph but for guards and dims. Linear in the operands. */
 #include "ir/ir.h"
 
 typedef struct {
@@ -238,6 +238,24 @@ static llf_status iota(const index_op *x)
     return LLF_OK;
 }
 
+/* ---- count */
+
+static llf_status product(const index_op *x)
+{
+    llfi_list l = llfi_list_at(x->g, x->attr);
+    x->s->rank = 0;
+    x->s->dtype = (llf_dtype)l.at[LLFI_COUNT_DTYPE];
+    int64_t elements = 1, extent;
+    for (uint32_t i = LLFI_COUNT_DIMS; i < l.count; i++)
+        if (llfi_dim_is_const(x->g->dims, (llfi_dim)l.at[i], &extent) && extent &&
+            __builtin_mul_overflow(elements, extent, &elements))
+            return no_dim(x, i - LLFI_COUNT_DIMS);
+    return llfi_set_has(llfi_ops[x->op].set, x->s->dtype)
+               ? LLF_OK
+               : FAIL(x, "%s: dtype is %s, but must be float or integer", name(x),
+                      llf_dtype_name(x->s->dtype));
+}
+
 llf_status llfi_infer_index(const llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, uint64_t attr,
                             llfi_place at, llf_graph *guards, llfi_shape *s)
 {
@@ -247,6 +265,7 @@ llf_status llfi_infer_index(const llf_graph *g, llf_op op, uint32_t count, const
     case LLF_OP_PAD: return pad(&x);
     case LLF_OP_TAKE: return take(&x);
     case LLF_OP_IOTA: return iota(&x);
+    case LLF_OP_COUNT: return product(&x);
     default: return FAIL(&x, "%s: no shape rule", name(&x));
     }
 }

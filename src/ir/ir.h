@@ -13,7 +13,8 @@ typedef enum {
     LLFI_CLASS_COMPOSITE,
     LLFI_CLASS_VIEW,
     LLFI_CLASS_INDEX,
-    LLFI_CLASS_REDUCE
+    LLFI_CLASS_REDUCE,
+    LLFI_CLASS_RESULT
 } llfi_class;
 typedef enum { LLFI_SET_FLOAT, LLFI_SET_NUM, LLFI_SET_ANY } llfi_set;
 typedef enum { LLFI_KIND_FLOAT, LLFI_KIND_INT, LLFI_KIND_BOOL } llfi_kind;
@@ -34,6 +35,7 @@ typedef enum {
     LLFI_ATTR_KIND_RANGES,
     LLFI_ATTR_KIND_PADS,
     LLFI_ATTR_KIND_IOTA,
+    LLFI_ATTR_KIND_COUNT,
     LLFI_ATTR_KIND_REDUCE
 } llfi_attr_kind;
 #define LLFI_INLINE_ARGS 3 /* operands that stand in the node itself; no EW op has more */
@@ -136,6 +138,8 @@ typedef struct {
 #define LLFI_PAD_WORDS 2u
 /* `iota`: these words, then the dims. */
 enum { LLFI_IOTA_DTYPE, LLFI_IOTA_AXIS, LLFI_IOTA_DIMS };
+/* `count`: the dtype, then the dims. */
+enum { LLFI_COUNT_DTYPE, LLFI_COUNT_DIMS };
 /* A reduction: these words, then the axes, ascending. Read it with llfi_reduce_of. */
 enum { LLFI_REDUCE_KEEPDIMS, LLFI_REDUCE_OUT, LLFI_REDUCE_AXES };
 #define LLFI_REDUCE_NO_OUT (-1) /* ops that do not take `out` */
@@ -211,7 +215,18 @@ static inline char llfi_op_letter(const llfi_op_info *o, uint32_t operand)
 {
     return o->sig[o->arity == LLFI_VARIADIC ? 0 : operand];
 }
-static inline bool llfi_node_is_leaf(const llfi_node *n) /* INPUT, CONST or IOTA */
+/* Values of an op: its own node, and RESULT nodes, always all of them, right behind it. */
+#define LLFI_RESULTS 2u /* no op has more */
+static inline uint32_t llfi_op_results(const llfi_op_info *o)
+{
+    return (uint32_t)strlen(strchr(o->sig, ':') + 1);
+}
+/* The node that computes a value: of a RESULT the one before it, else itself. */
+static inline llf_id llfi_maker(const llf_graph *g, llf_id id)
+{
+    return g->nodes.at[id].op == LLF_OP_RESULT ? g->nodes.at[id].arg[0] : id;
+}
+static inline bool llfi_node_is_leaf(const llfi_node *n) /* INPUT, CONST, IOTA or COUNT */
 {
     return llfi_ops[n->op].cls == LLFI_CLASS_LEAF;
 }
@@ -222,11 +237,11 @@ static inline bool llfi_node_is_scalar(const llfi_node *n) /* a host value in th
 static inline bool
 llfi_node_is_buffered(const llfi_node *n) /* in memory, where a kernel reads it and another made it */
 {
-    return n->op != LLF_OP_CONST && n->op != LLF_OP_IOTA && !llfi_node_is_scalar(n);
+    return n->op == LLF_OP_INPUT ? !n->scalar : !llfi_node_is_leaf(n);
 }
 static inline bool llfi_node_is_free(const llfi_node *n) /* made wherever it is wanted, from nothing */
 {
-    return n->op == LLF_OP_CONST || n->op == LLF_OP_IOTA;
+    return llfi_node_is_leaf(n) && n->op != LLF_OP_INPUT;
 }
 const char *llfi_name(const llf_graph *, uint32_t offset);
 uint32_t llfi_name_add(llf_graph *, const char *text, size_t bytes); /* UINT32_MAX: out of memory */
@@ -295,7 +310,7 @@ uint32_t llfi_op_cost(llf_op, llf_dtype);
 /* infer_view.c: the same for a VIEW; dtypes are done. */
 llf_status llfi_infer_view(const llf_graph *, llf_op, llf_id x, uint64_t attr, llfi_place, llf_graph *guards,
                            llfi_shape *);
-/* infer_index.c: of an INDEX op or iota; for iota the dtype too. */
+/* infer_index.c: of an INDEX op, iota or count; for the latter the dtype too. */
 llf_status llfi_infer_index(const llf_graph *, llf_op, uint32_t count, const llf_id *arg, uint64_t attr,
                             llfi_place, llf_graph *guards, llfi_shape *);
 /* infer_reduce.c: of a REDUCE op; `dtype` is set but for sum and prod. */
@@ -346,7 +361,7 @@ typedef struct {
 typedef struct {
     uint32_t count;
     int64_t along;                 /* INT, IOTA: the axis */
-    llf_dtype dtype;               /* IOTA; REDUCE where has_dtype */
+    llf_dtype dtype;               /* IOTA, COUNT; REDUCE where has_dtype */
     bool all, keepdims, has_dtype; /* REDUCE; all: no axes are given */
     union {
         int64_t axis[LLFI_RANK];
@@ -355,7 +370,7 @@ typedef struct {
     };
 } llfi_ask;
 llf_status llfi_view_attr(llf_graph *, llf_op, llf_id x, const llfi_ask *, llfi_place, uint64_t *attr);
-/* index.c: the same for an INDEX op or iota. */
+/* index.c: the same for an INDEX op, iota or count. */
 llf_status llfi_index_attr(llf_graph *, llf_op, uint32_t count, const llf_id *arg, const llfi_ask *,
                            llfi_place, uint64_t *attr);
 /* reduce.c: the same for a REDUCE op. */
@@ -404,8 +419,8 @@ typedef struct {
 } llfi_difference;
 llf_status llfi_same(const llf_graph *a, const char *a_is, const llf_graph *b, const char *b_is, llfi_arena *,
                      llfi_difference *);
-/* Nodes with a line of their own in the text (all but inputs and constants), in order: those of equal graphs
- * pair up. NULL: out of memory. */
+/* Nodes with a line of their own in the text (all but inputs, constants and further results), in order: those
+ * of equal graphs pair up. NULL: out of memory. */
 llf_id *llfi_lines_make(const llf_graph *, llfi_arena *, uint32_t *count);
 /* literal.c: text of a literal to bits of dtype with one rounding, and the shortest text that reads back. */
 llf_status llfi_literal_parse(llfi_diag *, llfi_place, llf_dtype, const char *text, size_t bytes,

@@ -181,6 +181,8 @@ static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_w
     llfi_attr_kind kind = llfi_attr_kind_of(o->attr);
     if (kind == LLFI_ATTR_KIND_IOTA) /* dtype shape axis */
         kind = bit == 1 ? LLFI_ATTR_KIND_DTYPE : bit == 2 ? LLFI_ATTR_KIND_DIMS : LLFI_ATTR_KIND_INT;
+    if (kind == LLFI_ATTR_KIND_COUNT) /* dtype shape */
+        kind = bit == 1 ? LLFI_ATTR_KIND_DTYPE : LLFI_ATTR_KIND_DIMS;
     if (kind == LLFI_ATTR_KIND_REDUCE && bit == GIVEN_KEEPDIMS)
         return llfi_fail_at(x->diag, LLF_E_PARSE, name->place, o->name,
                             "%s: keepdims stands alone, without a value", o->name);
@@ -257,7 +259,7 @@ static llf_status unknown_op(llfi_parser *p, const llfi_word *w)
     uint32_t best = 3;
     for (size_t i = 0; i < LLF_OPS && w->bytes < 24; i++) {
         const char *name = llfi_ops[i].name;
-        if (i == LLF_OP_INPUT || i == LLF_OP_CONST || strlen(name) > 31)
+        if (i == LLF_OP_INPUT || i == LLF_OP_CONST || i == LLF_OP_RESULT || strlen(name) > 31)
             continue;
         uint32_t d = edit_distance(w->text, w->bytes, name, strlen(name));
         if (d < best && d < w->bytes) {
@@ -362,7 +364,7 @@ static llf_status build_node(llfi_parser *p, const line *l, attribute *attr, llf
     LLF_TRY(make_operands(p, l));
     if (o->cls == LLFI_CLASS_VIEW)
         LLF_TRY(llfi_view_attr(p->g, op, p->arg.at[0], &attr->ask, at, &attr->value));
-    if (o->cls == LLFI_CLASS_INDEX || op == LLF_OP_IOTA)
+    if (o->cls == LLFI_CLASS_INDEX || o->cls == LLFI_CLASS_LEAF)
         LLF_TRY(llfi_index_attr(p->g, op, count, p->arg.at, &attr->ask, at, &attr->value));
     if (o->cls == LLFI_CLASS_REDUCE) {
         if (!(attr->given & GIVEN_AXES))
@@ -416,10 +418,12 @@ static llf_status parse_op(llfi_parser *p, line *l)
         return unknown_op(p, &word);
     l->o = &llfi_ops[l->op];
     l->name = l->o->name;
-    if (l->op == LLF_OP_INPUT || l->op == LLF_OP_CONST)
-        return llfi_fail_at(
-            x->diag, LLF_E_PARSE, word.place, l->name, "'%s' is not written as a line: %s", l->name,
-            l->op == LLF_OP_INPUT ? "inputs stand in the graph's brackets" : "literals stand as operands");
+    if (l->op == LLF_OP_INPUT || l->op == LLF_OP_CONST || l->op == LLF_OP_RESULT)
+        return llfi_fail_at(x->diag, LLF_E_PARSE, word.place, l->name, "'%s' is not written as a line: %s",
+                            l->name,
+                            l->op == LLF_OP_INPUT   ? "inputs stand in the graph's brackets"
+                            : l->op == LLF_OP_CONST ? "literals stand as operands"
+                                                    : "results stand before '='");
     return LLF_OK;
 }
 
@@ -432,11 +436,24 @@ static llf_status build_line(llfi_parser *p, const line *l, attribute *attr, con
     p->made.count = results;
     if (l->o) {
         LLF_TRY(all_given(p, l->o, attr, l->place));
-        return build_node(p, l, attr, p->made.at);
+        LLF_TRY(build_node(p, l, attr, p->made.at));
+        for (size_t i = 1; i < results; i++)
+            p->made.at[i] = p->made.at[0] + (llf_id)i;
+        return LLF_OK;
     }
     p->arg.count = 0;
     LLF_TRY(make_operands(p, l));
     return llfi_made_build(p, l->made, made, (uint32_t)results, l->place, p->made.at);
+}
+
+/* As many names as results. */
+static llf_status count_results(llfi_parser *p, const line *l, llfi_place comma)
+{
+    size_t names = p->results.count, results = l->o ? llfi_op_results(l->o) : 1;
+    if (names == results || l->made == LLFI_MADE_SPLIT)
+        return LLF_OK;
+    return llfi_fail_at(p->lex.diag, LLF_E_PARSE, comma, NULL, "%s has %zu result%s, not %zu", l->name,
+                        results, results == 1 ? "" : "s", names);
 }
 
 /* %name = op ... */
@@ -451,8 +468,7 @@ static llf_status parse_node(llfi_parser *p)
     attr.value = 0;
     LLF_TRY(parse_results(p, &comma));
     LLF_TRY(parse_op(p, &l));
-    if (p->results.count > 1 && l.made != LLFI_MADE_SPLIT)
-        return llfi_fail_at(x->diag, LLF_E_PARSE, comma, NULL, "every op but split has one result");
+    LLF_TRY(count_results(p, &l, comma));
     LLF_TRY(parse_arguments(p, &l, &attr, &made));
     if (llfi_lex_peek(x) != '!') /* before the operands are counted: a missing comma is no arity */
         LLF_TRY(end_of_line(p, "behind an operand"));

@@ -114,12 +114,27 @@ static void print_reduce(const llf_graph *g, const llfi_node *n, llfi_str *s)
         llfi_str_printf(s, ", out=%s", llf_dtype_name((llf_dtype)out));
 }
 
+static void print_count(const llf_graph *g, const llfi_node *n, llfi_str *s)
+{
+    llfi_list l = llfi_list_at(g, n->attr);
+    llfi_str_printf(s, " dtype=%s, shape=[", llf_dtype_name((llf_dtype)l.at[LLFI_COUNT_DTYPE]));
+    for (uint32_t i = LLFI_COUNT_DIMS; i < l.count; i++) {
+        llfi_str_puts(s, i > LLFI_COUNT_DIMS ? ", " : "");
+        llfi_dim_print(g->dims, (llfi_dim)l.at[i], s);
+    }
+    llfi_str_puts(s, "]");
+}
+
 static void print_list(printer *p, const llfi_node *n, llfi_attr_kind kind)
 {
     const llf_graph *g = p->g;
     llfi_list l = llfi_list_at(g, n->attr);
     if (kind == LLFI_ATTR_KIND_IOTA) {
         print_iota(g, n, p->s);
+        return;
+    }
+    if (kind == LLFI_ATTR_KIND_COUNT) {
+        print_count(g, n, p->s);
         return;
     }
     if (kind == LLFI_ATTR_KIND_REDUCE) {
@@ -177,6 +192,10 @@ static void print_node(printer *p, llf_id id)
     const llfi_node *n = llfi_node_at(p->g, id);
     llfi_str_puts(p->s, "  ");
     print_value(p, id);
+    for (uint32_t k = 1; k < llfi_op_results(&llfi_ops[n->op]); k++) {
+        llfi_str_puts(p->s, ", ");
+        print_value(p, id + k);
+    }
     llfi_str_puts(p->s, " = ");
     llfi_str_puts(p->s, llfi_ops[n->op].name);
     for (uint32_t i = 0; i < n->arity; i++) {
@@ -223,7 +242,8 @@ llf_status llfi_print(const llf_graph *g, llfi_str *s, llfi_label_fn *labels, vo
     if (ok) {
         print_signature(&p);
         for (llf_id id = 0; id < g->nodes.count; id++) {
-            if (g->nodes.at[id].op == LLF_OP_INPUT || g->nodes.at[id].op == LLF_OP_CONST)
+            uint16_t op = g->nodes.at[id].op;
+            if (op == LLF_OP_INPUT || op == LLF_OP_CONST || op == LLF_OP_RESULT)
                 continue;
             print_node(&p, id);
             print_labels(&p, id, labels, user);

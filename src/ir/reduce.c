@@ -79,6 +79,10 @@ llfi_reduce llfi_reduce_of(const llf_graph *g, llf_id id)
     for (uint32_t i = LLFI_REDUCE_AXES; i < l.count; i++)
         r.axes |= 1u << l.at[i];
     bool truth = llfi_ops[n->op].sig[2] == 'b'; /* any, all */
+    if (llfi_op_results(&llfi_ops[n->op]) > 1) {
+        r.acc = r.out;
+        return r;
+    }
     r.acc = takes_out((llf_op)n->op) ? accumulator(r.in, r.out) : truth ? LLF_BOOL : r.in;
     return r;
 }

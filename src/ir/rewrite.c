@@ -70,7 +70,7 @@ llf_status llfi_rewrite_copy(llfi_rewrite *rw, llf_id old)
 llf_status llfi_rewrite_copy_as(llfi_rewrite *rw, llf_id old, uint64_t attr)
 {
     if (rw->map[old] != LLF_NONE)
-        return LLF_OK; /* an input */
+        return LLF_OK; /* an input, or made with the op that it is a result of */
     const llfi_node *n = &rw->old[old];
     if (n->op == LLF_OP_CONST)
         return llfi_rewrite_const(rw, llfi_type_at(rw->g, n->type).dtype, attr, &rw->map[old]);
@@ -80,7 +80,10 @@ llf_status llfi_rewrite_copy_as(llfi_rewrite *rw, llf_id old, uint64_t attr)
         if (rw->arg[i] == LLF_NONE)
             return unmapped(rw, from[i]);
     }
-    return llfi_rewrite_op_n(rw, old, (llf_op)n->op, n->arity, rw->arg, attr, &rw->map[old]);
+    LLF_TRY(llfi_rewrite_op_n(rw, old, (llf_op)n->op, n->arity, rw->arg, attr, &rw->map[old]));
+    for (uint32_t k = 1; k < llfi_op_results(&llfi_ops[n->op]); k++)
+        rw->map[old + k] = rw->map[old] + k;
+    return LLF_OK;
 }
 
 /* The operands of old nodes go; those of new ones stand behind them. */

@@ -17,11 +17,12 @@ typedef struct {
     ((p)->d->differs = true, (p)->d->node = (id), \
      (void)snprintf((p)->d->text, sizeof(p)->d->text, __VA_ARGS__), false)
 
-/* Has it a line of its own? Inputs stand in the signature, literals where they are used. */
+/* Has it a line of its own? Inputs stand in the signature, literals where they are used, further results in
+ * the line of their op. */
 static bool line_of_its_own(const llf_graph *g, llf_id id)
 {
     const llfi_node *n = llfi_node_at(g, id);
-    return n->op != LLF_OP_INPUT && n->op != LLF_OP_CONST;
+    return n->op != LLF_OP_INPUT && n->op != LLF_OP_CONST && n->op != LLF_OP_RESULT;
 }
 
 llf_id *llfi_lines_make(const llf_graph *g, llfi_arena *arena, uint32_t *count)
@@ -43,7 +44,7 @@ static bool number(side *s, llfi_arena *arena)
     for (size_t i = 0; i < s->g->inputs.count; i++)
         s->ordinal[s->g->inputs.at[i]] = next++;
     for (llf_id id = 0; id < s->g->nodes.count; id++)
-        if (line_of_its_own(s->g, id))
+        if (line_of_its_own(s->g, id) || llfi_node_at(s->g, id)->op == LLF_OP_RESULT)
             s->ordinal[id] = next++;
     return true;
 }

@@ -17,6 +17,8 @@ const llfi_op_info llfi_ops[LLF_OPS] = {
     ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_INDEX)
 #define REDUCE(id, name, arity, sig, set, flags, attr, meaning) \
     ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_REDUCE)
+#define RESULT(id, name, arity, sig, set, flags, attr, meaning) \
+    ROW(id, name, arity, sig, set, flags, attr, meaning, LLFI_CLASS_RESULT)
 #include "llfuse/ops.def"
 #undef ROW
 };

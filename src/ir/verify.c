@@ -39,7 +39,7 @@ static llf_status check_op(const llf_graph *g, llf_id id, const llfi_node *n)
     size_t bytes;
     if (n->scalar)
         return bad(g, id, "scalar stands on an op that is no input");
-    if (n->op != LLF_OP_IOTA && (n->origin >= g->origin.count || g->origin.at[n->origin] >= LLF_OPS))
+    if (!llfi_node_is_leaf(n) && (n->origin >= g->origin.count || g->origin.at[n->origin] >= LLF_OPS))
         return bad(g, id, "its origin is out of range");
     bool attr = kind == LLFI_ATTR_KIND_NONE    ? n->attr == 0
                 : kind == LLFI_ATTR_KIND_DTYPE ? n->attr < LLF_DTYPES
@@ -63,7 +63,7 @@ static llf_status check_leaf(const llf_graph *g, llf_id id, const llfi_node *n)
     llfi_type t = llfi_type_at(g, n->type);
     if (n->origin != UINT32_MAX)
         return bad(g, id, "a leaf has an origin");
-    if (n->op == LLF_OP_IOTA)
+    if (n->op != LLF_OP_INPUT && n->op != LLF_OP_CONST)
         return check_op(g, id, n);
     if (n->op == LLF_OP_INPUT)
         return n->attr               ? bad(g, id, "an input has an attribute")
@@ -76,6 +76,19 @@ static llf_status check_leaf(const llf_graph *g, llf_id id, const llfi_node *n)
     unsigned width = 8u * llfi_dtypes[t.dtype].bytes;
     if ((width < 64 && n->attr >> width) || (t.dtype == LLF_BOOL && n->attr > 1))
         return bad(g, id, "a literal's bits do not fit its dtype");
+    return LLF_OK;
+}
+
+/* All results of an op stand right behind it, and nowhere else. */
+static llf_status check_results(const llf_graph *g, llf_id id, const llfi_node *n)
+{
+    if (n->op == LLF_OP_RESULT && (uint64_t)n->arg[0] + n->attr != id)
+        return bad(g, id, "a further result does not stand behind its op");
+    for (uint32_t k = 1; k < llfi_op_results(&llfi_ops[n->op]); k++) {
+        const llfi_node *r = id + k < g->nodes.count ? llfi_node_at(g, id + k) : NULL;
+        if (!r || r->op != LLF_OP_RESULT || r->arity != 1 || r->arg[0] != id || r->attr != k)
+            return bad(g, id, "its further results do not stand behind it");
+    }
     return LLF_OK;
 }
 
@@ -96,6 +109,7 @@ static llf_status check_node(const llf_graph *g, llf_id id)
         if (llfi_args(g, n)[i] >= id)
             return bad(g, id, "an operand does not stand before it");
     }
+    LLF_TRY(check_results(g, id, n));
     return llfi_node_is_leaf(n) ? check_leaf(g, id, n) : check_op(g, id, n);
 }
 

@@ -201,13 +201,14 @@ static void every_op_round_trips(void **state)
     llf_context *cx = *state;
     for (uint32_t op = 0; op < LLF_OPS; op++) {
         const llfi_op_info *o = &llfi_ops[op];
-        for (uint32_t d = 0; d < LLF_DTYPES && op != LLF_OP_INPUT && op != LLF_OP_CONST; d++) {
+        for (uint32_t d = 0;
+             d < LLF_DTYPES && op != LLF_OP_INPUT && op != LLF_OP_CONST && op != LLF_OP_RESULT; d++) {
             if (!llfi_set_has(o->set, (llf_dtype)d))
                 continue;
             llfi_str s;
             llfi_str_init(&s, &cx->mem);
-            llfi_str_printf(&s, "graph @g(%%x: %s[N], %%c: bool[N], %%i: i64[N]) {\n  %%0 = %s",
-                            llf_dtype_name((llf_dtype)d), o->name);
+            llfi_str_printf(&s, "graph @g(%%x: %s[N], %%c: bool[N], %%i: i64[N]) {\n  %%0%s = %s",
+                            llf_dtype_name((llf_dtype)d), llfi_op_results(o) > 1 ? ", %1" : "", o->name);
             uint32_t arity = o->arity == LLFI_VARIADIC ? 5 : o->arity;
             for (uint32_t i = 0; i < arity; i++) {
                 char letter = llfi_op_letter(o, i);
@@ -226,6 +227,8 @@ static void every_op_round_trips(void **state)
                 llfi_str_puts(&s, ", by=[1:N]");
             if (o->attr == LLFI_ATTR_IOTA)
                 llfi_str_printf(&s, " dtype=%s, shape=[2, N], axis=1", llf_dtype_name((llf_dtype)d));
+            if (o->attr == LLFI_ATTR_COUNT)
+                llfi_str_printf(&s, " dtype=%s, shape=[2, N]", llf_dtype_name((llf_dtype)d));
             if (o->attr == LLFI_ATTR_SHAPE)
                 llfi_str_puts(&s, op == LLF_OP_RESHAPE ? ", shape=[1, N]" : ", shape=[2, N]");
             if (o->attr == LLFI_ATTR_AXES)
