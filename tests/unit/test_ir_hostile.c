@@ -85,7 +85,7 @@ static void every_mistake_has_its_message(void **state)
         {HEAD "  %0\n}", LLF_E_PARSE, 2, 5, "expected '='"},
         {HEAD "  %0 =\n}", LLF_E_PARSE, 2, 7, "expected an op"},
         {HEAD "  %0 = %x\n}", LLF_E_PARSE, 2, 8, "expected an op"},
-        {HEAD "  %0, %1 = neg %x\n}", LLF_E_PARSE, 2, 5, "one result"},
+        {HEAD "  %0, %1 = neg %x\n}", LLF_E_PARSE, 2, 5, "neg has 1 result, not 2"},
         {HEAD "  %0 = sigmod %x\n}", LLF_E_PARSE, 2, 8, "unknown op 'sigmod'; did you mean 'sigmoid'?"},
         {HEAD "  %0 = frobnicate %x\n}", LLF_E_PARSE, 2, 8, "unknown op 'frobnicate'"},
         {HEAD "  %0 = input %x\n}", LLF_E_PARSE, 2, 8, "brackets"},

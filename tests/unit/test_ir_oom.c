@@ -20,6 +20,8 @@ static llfi_str medium(void)
                       "  %q3 = roll %q2, shifts=[-3], axes=[0]\n  %q4 = pad %q3, -1, by=[-1:N]\n"
                       "  %q5 = iota dtype=i64, shape=[N], axis=0\n  %q6 = take %q4, %q5, axis=0\n"
                       "  %q7 = stack %q6, %q6, axis=1\n"
+                      "  %r0 = max %x, axes=[-1], keepdims\n  %r1 = sum %x, out=f64\n"
+                      "  %r2, %r3 = moments %x, axes=[1]\n  %r4 = count dtype=f32, shape=[N, 3]\n"
                       "  %v6 = broadcast_to %v5, shape=[M, 7]\n  %v7 = add %v6, %v0\n");
     llfi_str_puts(&s, "  %w = where true, %59, inf\n  ret %59, %n59, %w, 1.5:bf16\n}\n");
     assert_false(s.failed);
