@@ -14,10 +14,41 @@ llfi_dim llfi_alive_both(llfi_maps *m, llfi_dim a, llfi_dim b)
     return least;
 }
 
+/* The sum without the limits that are terms of it. Where one of those would have changed its index, the point
+ * is none of that operand's, and the op that chose puts something else in place of all that is computed
+ * there: so another limit behind it needs only to stay inside of its own extent, and a condition may say
+ * anything. */
+static llfi_ix unlimited(llfi_maps *m, llfi_ix ix)
+{
+    llfi_sum s;
+    if (ix == LLFI_IX_NONE)
+        return ix;
+    const llfi_ix_form f = m->form.at[ix];
+    bool any = false;
+    uint32_t room = LLFI_IX_TERMS - f.terms;
+    llfi_sum_clear(m, &s);
+    s.c = f.constant;
+    for (uint32_t i = 0; i < f.terms; i++) {
+        const llfi_ix_term t = m->term.at[f.first + i];
+        const llfi_atom a = m->atom.at[t.atom];
+        if (a.kind == LLFI_ATOM_CLAMP && m->form.at[a.arg].terms <= room) { /* nothing below it is limited */
+            llfi_sum_add(m, &s, a.arg, t.coef);
+            room -= m->form.at[a.arg].terms;
+            any = true;
+        } else {
+            llfi_sum_atom(m, &s, t.atom, t.coef);
+        }
+    }
+    return any ? llfi_sum_intern(m, &s) : ix;
+}
+
 llfi_ix llfi_ix_clamp(llfi_maps *m, llfi_ix ix, llfi_dim extent)
 {
     if (ix == LLFI_IX_NONE || extent == m->one || llfi_ix_within(m, ix, extent))
         return ix == LLFI_IX_NONE || extent != m->one ? ix : 0;
+    ix = unlimited(m, ix);
+    if (ix == LLFI_IX_NONE)
+        return ix;
     return llfi_ix_of_atom(m, llfi_atom_add(m, LLFI_ATOM_CLAMP, ix, extent, extent));
 }
 
@@ -137,7 +168,7 @@ bool llfi_ix_condition(llfi_maps *m, const llf_graph *g, llf_id id, const llfi_i
     const llfi_node *n = llfi_node_at(g, id);
     *out = LLFI_IX_NONE;
     if (n->op == LLF_OP_CONCAT) {
-        *out = shifted(m, ix[n->attr], before(m, g, n, k + 1));
+        *out = unlimited(m, shifted(m, ix[n->attr], before(m, g, n, k + 1)));
         return *out != LLFI_IX_NONE;
     }
     uint32_t axis = k / LLFI_PAD_WORDS;
@@ -148,5 +179,6 @@ bool llfi_ix_condition(llfi_maps *m, const llf_graph *g, llf_id id, const llfi_i
     *out = shifted(m, ix[axis], low);
     if (k % LLFI_PAD_WORDS)
         *out = shifted(m, *out, llfi_type_of(g, llfi_args(g, n)[0]).dim[axis]);
+    *out = unlimited(m, *out);
     return *out != LLFI_IX_NONE;
 }
