@@ -131,6 +131,18 @@ static void take(llfi_maps *m, const llf_graph *g, const llfi_node *n, uint32_t 
     memcpy(ix, made, rank * sizeof *ix);
 }
 
+/* Are all operands of a concat as long as each other, by a number? Then all may be read at the remainder, and
+ * what they have in common is one value (rope: both halves of a row are made of both). */
+static bool all_equal(const llfi_maps *m, const llf_graph *g, const llfi_node *n)
+{
+    llfi_dim first = llfi_type_of(g, llfi_args(g, n)[0]).dim[n->attr];
+    int64_t value;
+    for (uint32_t i = 1; i < n->arity; i++)
+        if (llfi_type_of(g, llfi_args(g, n)[i]).dim[n->attr] != first)
+            return false;
+    return llfi_dim_is_const(m->dims, first, &value) && value > 0;
+}
+
 bool llfi_ix_operand(llfi_maps *m, const llf_graph *g, llf_id id, uint32_t operand, uint32_t value,
                      uint32_t map, llfi_ix *ix)
 {
@@ -139,7 +151,9 @@ bool llfi_ix_operand(llfi_maps *m, const llf_graph *g, llf_id id, uint32_t opera
     uint32_t axis = (uint32_t)n->attr;
     if (n->op == LLF_OP_TAKE)
         take(m, g, n, operand, value, map, ix);
-    if (n->op == LLF_OP_CONCAT)
+    if (n->op == LLF_OP_CONCAT && all_equal(m, g, n))
+        ix[axis] = llfi_ix_mod(m, ix[axis], llfi_type_of(g, x).dim[axis]);
+    else if (n->op == LLF_OP_CONCAT)
         ix[axis] =
             llfi_ix_clamp(m, shifted(m, ix[axis], before(m, g, n, operand)), llfi_type_of(g, x).dim[axis]);
     for (uint32_t i = 0; n->op == LLF_OP_PAD && i < llfi_type_of(g, x).rank; i++) {
