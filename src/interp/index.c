@@ -200,3 +200,62 @@ llf_status llfi_index_operand(const llf_graph *g, llf_id id, uint32_t k, const i
     return llfi_fail_at(g->cx ? &g->cx->diag : NULL, LLF_E_GUARD, llfi_place_of(g, id), llfi_ops[n->op].name,
                         "element %lld is made from one outside operand %u", (long long)at, k + 1);
 }
+
+/* ---- count */
+
+llf_status llfi_index_elements(const llf_graph *g, llf_id id, const int64_t *symbol, uint64_t *elements)
+{
+    llfi_list l = llfi_list_at(g, llfi_node_at(g, id)->attr);
+    llfi_dim dim[LLFI_RANK];
+    llfi_type t = {.dtype = LLF_BOOL, .rank = l.count - LLFI_COUNT_DIMS, .dim = dim};
+    int64_t product = 0;
+    for (uint32_t i = 0; i < t.rank; i++)
+        dim[i] = (llfi_dim)l.at[LLFI_COUNT_DIMS + i];
+    llf_status status = llfi_type_size(g, t, symbol, 1, &product);
+    *elements = (uint64_t)product;
+    return status == LLF_OK ? LLF_OK
+                            : llfi_fail_at(g->cx ? &g->cx->diag : NULL, status, llfi_place_of(g, id), "count",
+                                           "count: the shape has no number of elements for these symbols");
+}
+
+/* ---- reductions */
+
+/* Elements are numbered row-major over the axes that go. */
+static void row_extents(const llf_graph *g, llf_id id, const llfi_extents *in, llfi_extents *row)
+{
+    uint32_t axes = llfi_reduce_of(g, id).axes;
+    *row = (llfi_extents){.elements = 1};
+    for (uint32_t i = 0; i < in->rank; i++)
+        if (axes >> i & 1)
+            row->extent[row->rank++] = in->extent[i];
+    for (uint32_t i = 0; i < row->rank; i++)
+        if (row->extent[i] == 0)
+            row->elements = 0; /* whatever the others multiply to */
+    for (uint32_t i = 0; row->elements && i < row->rank; i++)
+        row->elements *= row->extent[i];
+}
+
+int64_t llfi_index_row(const llf_graph *g, llf_id id, const llfi_extents *in)
+{
+    llfi_extents row;
+    row_extents(g, id, in, &row);
+    return row.elements;
+}
+
+int64_t llfi_index_reduced(const llf_graph *g, llf_id id, const llfi_extents *out, const llfi_extents *in,
+                           int64_t at, int64_t i)
+{
+    llfi_reduce r = llfi_reduce_of(g, id);
+    llfi_extents row;
+    int64_t x[LLFI_RANK] = {0}, z[LLFI_RANK] = {0}, y[LLFI_RANK] = {0};
+    uint32_t kept = 0, gone = 0;
+    row_extents(g, id, in, &row);
+    unravel(out, at, x);
+    unravel(&row, i, z);
+    for (uint32_t k = 0; k < in->rank; k++) {
+        bool goes = r.axes >> k & 1;
+        y[k] = goes ? z[gone++] : x[kept];
+        kept += !goes || r.keepdims;
+    }
+    return ravel(in, y);
+}

@@ -25,4 +25,12 @@ int64_t llfi_index_count(const llf_graph *, llf_id, const llfi_extents *out, int
 llf_status llfi_index_operand(const llf_graph *, llf_id, uint32_t k, const int64_t *symbol,
                               const llfi_extents *out, const llfi_extents *in, int64_t at, int64_t *from);
 
+/* What `count` counts, as an integer; E_LIMIT: more than 2^63-1. */
+llf_status llfi_index_elements(const llf_graph *, llf_id, const int64_t *symbol, uint64_t *elements);
+/* Elements of the row that one element of a REDUCE op is made from; `in`: extents of the operand. */
+int64_t llfi_index_row(const llf_graph *, llf_id, const llfi_extents *in);
+/* Row-major element of the operand that is number `i` of the row of element `at`. */
+int64_t llfi_index_reduced(const llf_graph *, llf_id, const llfi_extents *out, const llfi_extents *in,
+                           int64_t at, int64_t i);
+
 #endif

@@ -3,6 +3,7 @@
  * anything. */
 #include "interp/interp.h"
 #include "interp/index.h"
+#include "interp/reduce.h"
 #include "ir/float.h"
 
 static llfi_diag *diag_of(const llf_graph *g)
@@ -16,9 +17,6 @@ static llf_status primitive(const llf_graph *g, llf_id id)
     if (llfi_ops[op].cls == LLFI_CLASS_COMPOSITE)
         return llfi_fail_at(diag_of(g), LLF_E_ORDER, llfi_place_of(g, id), llfi_ops[op].name,
                             "the interpreter knows primitives only: run the decompose pass first");
-    if (llfi_ops[op].cls == LLFI_CLASS_REDUCE)
-        return llfi_fail_at(diag_of(g), LLF_E_UNSUPPORTED, llfi_place_of(g, id), llfi_ops[op].name,
-                            "the interpreter knows no reductions yet");
     return LLF_OK;
 }
 
@@ -27,18 +25,24 @@ static bool is_view(const llfi_node *n)
     return llfi_ops[n->op].cls == LLFI_CLASS_VIEW;
 }
 
+static bool is_reduce(const llfi_node *n)
+{
+    return llfi_ops[n->op].cls == LLFI_CLASS_REDUCE;
+}
+
 static bool is_index(const llfi_node *n)
 {
     return llfi_ops[n->op].cls == LLFI_CLASS_INDEX;
 }
 
-/* A view's bits are its operand's. */
+/* A view's bits are its operand's; so are a further result's, once the right ones were taken. */
 static uint64_t evaluate(const llf_graph *g, llf_id id, const uint64_t *arg)
 {
     const llfi_node *n = llfi_node_at(g, id);
     return n->op == LLF_OP_CONST ? n->attr
-           : is_view(n)          ? arg[0]
-                                 : llfi_eval(n->op, llfi_eval_from(g, id), llfi_dtype_of(g, id), arg);
+           : is_view(n) || n->op == LLF_OP_RESULT
+               ? arg[0]
+               : llfi_eval(n->op, llfi_eval_from(g, id), llfi_dtype_of(g, id), arg);
 }
 
 /* Element of operand `k` for element `at`. Equal dims need no arithmetic. */
@@ -52,12 +56,23 @@ static llf_status operand_at(const llf_graph *g, llf_id id, uint32_t k, const in
     return llfi_index_operand(g, id, k, symbol, out, in, at, from);
 }
 
-/* An integer of the sequence, in the node's dtype. */
-static uint64_t count_bits(const llf_graph *g, llf_id id, const llfi_extents *out, int64_t at)
+static bool counts(const llfi_node *n)
 {
-    uint64_t count = (uint64_t)llfi_index_count(g, id, out, at);
+    return n->op == LLF_OP_IOTA || n->op == LLF_OP_COUNT;
+}
+
+/* An integer of the sequence, or the number of elements of a shape, in the node's dtype. */
+static llf_status count_bits(const llf_graph *g, llf_id id, const int64_t *symbol, const llfi_extents *out,
+                             int64_t at, uint64_t *bits)
+{
     llf_dtype to = llfi_dtype_of(g, id);
-    return to == LLF_I64 ? count : llfi_eval(LLF_OP_CAST, LLF_I64, to, &count);
+    if (llfi_node_at(g, id)->op == LLF_OP_IOTA)
+        *bits = (uint64_t)llfi_index_count(g, id, out, at);
+    else
+        LLF_TRY(llfi_index_elements(g, id, symbol, bits));
+    if (to != LLF_I64)
+        *bits = llfi_eval(LLF_OP_CAST, LLF_I64, to, bits);
+    return LLF_OK;
 }
 
 static uint64_t load(const llf_graph *g, llf_id id, void *const *value, int64_t at)
@@ -102,9 +117,35 @@ static llf_status apply(const llf_graph *g, llf_id id, const int64_t *symbol, co
         }
         if (index)
             LLF_TRY(pick(g, id, symbol, out, at, value, &bits));
+        else if (counts(node))
+            LLF_TRY(count_bits(g, id, symbol, out, at, &bits));
         else
-            bits = node->op == LLF_OP_IOTA ? count_bits(g, id, out, at) : evaluate(g, id, arg);
+            bits = evaluate(g, id, arg);
         llfi_bits_store(to, (char *)value[id] + (size_t)at * llf_dtype_size(to), bits);
+    }
+    return LLF_OK;
+}
+
+/* All rows of a reduction: the values of the node and of its further results. */
+static llf_status reduce(const llf_graph *g, llf_id id, const int64_t *symbol, const llf_allocator *mem,
+                         const llfi_extents *out, void **value)
+{
+    llf_id x = llfi_node_at(g, id)->arg[0];
+    llf_dtype to = llfi_dtype_of(g, id);
+    uint32_t results = llfi_op_results(&llfi_ops[llfi_node_at(g, id)->op]);
+    llfi_extents in;
+    LLF_TRY(llfi_extents_of(g, x, symbol, &in));
+    for (int64_t at = 0; at < out->elements; at++) {
+        llfi_row row = llfi_row_make(g, id, llfi_index_row(g, id, &in), mem);
+        bool ok = true;
+        for (int64_t i = 0; ok && i < row.length; i++)
+            ok = llfi_row_add(&row, load(g, x, value, llfi_index_reduced(g, id, out, &in, at, i)));
+        llfi_partial p = ok ? llfi_row_finish(&row) : (llfi_partial){{0, 0}};
+        llfi_row_free(&row);
+        if (!ok)
+            return llfi_nomem(diag_of(g));
+        for (uint32_t k = 0; k < results; k++)
+            llfi_bits_store(to, (char *)value[id + k] + (size_t)at * llf_dtype_size(to), p.bits[k]);
     }
     return LLF_OK;
 }
@@ -136,8 +177,12 @@ llf_status llfi_interp(const llf_graph *g, const int64_t *symbol, const void *co
         if (llfi_node_at(g, id)->op == LLF_OP_INPUT)
             continue;
         LLF_TRY(primitive(g, id));
-        LLF_TRY(make(g, id, symbol, arena, &e, value));
-        LLF_TRY(apply(g, id, symbol, &e, value));
+        if (llfi_node_at(g, id)->op == LLF_OP_RESULT)
+            continue; /* made with its op */
+        for (uint32_t k = 0; k < llfi_op_results(&llfi_ops[llfi_node_at(g, id)->op]); k++)
+            LLF_TRY(make(g, id + k, symbol, arena, &e, value));
+        LLF_TRY(is_reduce(llfi_node_at(g, id)) ? reduce(g, id, symbol, arena->mem, &e, value)
+                                               : apply(g, id, symbol, &e, value));
     }
     return LLF_OK;
 }
@@ -149,13 +194,30 @@ llf_status llfi_interp(const llf_graph *g, const int64_t *symbol, const void *co
 typedef struct {
     llf_id node;
     int64_t at;
-    uint64_t bits;
+    uint64_t bits[LLFI_RESULTS];    /* of a reduction all of them, else the first */
     uint64_t got[LLFI_INLINE_ARGS]; /* bits of the operands so far */
     uint32_t waits;                 /* demand of the operand that is on its way; NONE */
     uint32_t args;
     bool done;
 } demand;
 #define NONE UINT32_MAX
+
+/* A reduction that is being computed. Its elements are asked for one after the other, and what they needed is
+ * forgotten now and then, so that a long row takes no more memory than a short one; but for reductions,
+ * which are dear, and few. */
+typedef struct {
+    llfi_row row;
+    llfi_extents out, in;
+} active;
+
+/* A reduction that was computed, and whose demand is gone. */
+typedef struct {
+    llf_id node;
+    int64_t at;
+    llfi_partial value;
+} known;
+
+#define FORGET_AT 65536u /* demands */
 
 typedef struct {
     const llf_graph *g;
@@ -167,8 +229,20 @@ typedef struct {
     uint32_t *input; /* by node: its place in the signature */
     LLFI_VEC(demand) demands;
     LLFI_VEC(uint32_t) stack;
-    llfi_map index; /* (node, element) -> demand, but for the first of a node */
+    llfi_map index;          /* (node, element) -> demand, but for the first of a node */
+    LLFI_VEC(active) active; /* the reductions on the stack, in its order */
+    LLFI_VEC(known) known;
+    llfi_map known_at; /* (node, element) -> known */
 } wanted;
+
+static const known *find_known(const wanted *w, llf_id id, int64_t at, uint64_t hash)
+{
+    size_t cursor = 0;
+    for (uint32_t i; (i = llfi_map_next(&w->known_at, hash, &cursor)) != NONE;)
+        if (w->known.at[i].node == id && w->known.at[i].at == at)
+            return &w->known.at[i];
+    return NULL;
+}
 
 static llf_status want(wanted *w, llf_id id, int64_t at, uint32_t *out)
 {
@@ -189,9 +263,14 @@ static llf_status want(wanted *w, llf_id id, int64_t at, uint32_t *out)
         return llfi_nomem(diag_of(w->g));
     if (first == NONE)
         w->first[id] = made;
-    w->demands.at[w->demands.count++] = (demand){.node = id, .at = at, .waits = NONE};
-    w->stack.at[w->stack.count++] = made;
+    const known *k = find_known(w, id, at, hash);
+    demand *d = &w->demands.at[w->demands.count++];
+    *d = (demand){.node = id, .at = at, .waits = NONE, .done = k != NULL};
     *out = made;
+    if (k)
+        memcpy(d->bits, k->value.bits, sizeof d->bits);
+    else
+        w->stack.at[w->stack.count++] = made;
     return LLF_OK;
 }
 
@@ -232,13 +311,87 @@ static llf_status finish(wanted *w, demand *d)
     llfi_extents out;
     d->done = true;
     if (node->op == LLF_OP_INPUT) {
-        d->bits = w->fetch(w->user, w->input[d->node], d->at, dtype);
-    } else if (node->op == LLF_OP_IOTA) {
+        d->bits[0] = w->fetch(w->user, w->input[d->node], d->at, dtype);
+    } else if (counts(node)) {
         LLF_TRY(llfi_extents_of(g, d->node, w->symbol, &out));
-        d->bits = count_bits(g, d->node, &out, d->at);
+        LLF_TRY(count_bits(g, d->node, w->symbol, &out, d->at, &d->bits[0]));
     } else {
-        d->bits = is_index(node) ? d->got[d->args - 1] : evaluate(g, d->node, d->got);
+        d->bits[0] = is_index(node) ? d->got[d->args - 1] : evaluate(g, d->node, d->got);
     }
+    return LLF_OK;
+}
+
+/* Drops the demands made since `top`, none of which is on the stack, where they have become many. */
+static llf_status forget(wanted *w, uint32_t top)
+{
+    uint32_t kept = top + 1, made = (uint32_t)w->demands.count - kept;
+    if (made < FORGET_AT || made < kept)
+        return LLF_OK;
+    for (uint32_t i = kept; i < kept + made; i++) {
+        const demand *d = &w->demands.at[i];
+        uint64_t hash = llfi_hash_u64(d->node, (uint64_t)d->at);
+        if (w->first[d->node] == i)
+            w->first[d->node] = NONE;
+        if (!is_reduce(llfi_node_at(w->g, d->node)) || find_known(w, d->node, d->at, hash))
+            continue;
+        if (!llfi_vec_reserve(w->mem, &w->known, 1) ||
+            !llfi_map_add(w->mem, &w->known_at, hash, (uint32_t)w->known.count))
+            return llfi_nomem(diag_of(w->g));
+        known *k = &w->known.at[w->known.count++];
+        *k = (known){.node = d->node, .at = d->at};
+        memcpy(k->value.bits, d->bits, sizeof d->bits);
+    }
+    w->demands.count = kept;
+    llfi_map_free(w->mem, &w->index);
+    for (uint32_t i = 0; i < kept; i++) {
+        const demand *d = &w->demands.at[i];
+        if (w->first[d->node] != i &&
+            !llfi_map_add(w->mem, &w->index, llfi_hash_u64(d->node, (uint64_t)d->at), i))
+            return llfi_nomem(diag_of(w->g));
+    }
+    return LLF_OK;
+}
+
+static llf_status begin_row(wanted *w, const demand *d)
+{
+    if (!llfi_vec_reserve(w->mem, &w->active, 1))
+        return llfi_nomem(diag_of(w->g));
+    active *a = &w->active.at[w->active.count];
+    LLF_TRY(llfi_extents_of(w->g, d->node, w->symbol, &a->out));
+    LLF_TRY(llfi_extents_of(w->g, llfi_node_at(w->g, d->node)->arg[0], w->symbol, &a->in));
+    a->row = llfi_row_make(w->g, d->node, llfi_index_row(w->g, d->node, &a->in), w->mem);
+    w->active.count++;
+    return LLF_OK;
+}
+
+/* The next element of the row that the last demand reduces, or its end. */
+static llf_status row_step(wanted *w, uint32_t top)
+{
+    demand *d = &w->demands.at[top];
+    llf_id x = llfi_node_at(w->g, d->node)->arg[0];
+    if (!d->args) {
+        d->args = 1;
+        LLF_TRY(begin_row(w, d));
+    }
+    active *a = &w->active.at[w->active.count - 1];
+    if (d->waits != NONE) {
+        if (!llfi_row_add(&a->row, w->demands.at[d->waits].bits[0]))
+            return llfi_nomem(diag_of(w->g));
+        d->waits = NONE;
+        LLF_TRY(forget(w, top));
+    }
+    if (a->row.added == a->row.length) {
+        llfi_partial p = llfi_row_finish(&a->row);
+        memcpy(d->bits, p.bits, sizeof d->bits);
+        d->done = true;
+        llfi_row_free(&a->row);
+        w->active.count--;
+        w->stack.count--;
+        return LLF_OK;
+    }
+    uint32_t made;
+    LLF_TRY(want(w, x, llfi_index_reduced(w->g, d->node, &a->out, &a->in, d->at, a->row.added), &made));
+    w->demands.at[top].waits = made;
     return LLF_OK;
 }
 
@@ -251,8 +404,13 @@ static llf_status work(wanted *w)
         llf_id operand = LLF_NONE;
         int64_t at;
         bool more;
+        if (is_reduce(llfi_node_at(w->g, d->node))) {
+            LLF_TRY(row_step(w, top));
+            continue;
+        }
         if (d->waits != NONE) {
-            d->got[d->args++] = w->demands.at[d->waits].bits;
+            const llfi_node *n = llfi_node_at(w->g, d->node);
+            d->got[d->args++] = w->demands.at[d->waits].bits[n->op == LLF_OP_RESULT ? n->attr : 0];
             d->waits = NONE;
         }
         if (d->args == 0)
@@ -323,8 +481,13 @@ llf_status llfi_interp_from(const llf_graph *g, const int64_t *symbol, llfi_inpu
         if (!status)
             status = work(&w);
         if (!status)
-            bits[i] = w.demands.at[made].bits;
+            bits[i] = w.demands.at[made].bits[0];
     }
+    while (w.active.count)
+        llfi_row_free(&w.active.at[--w.active.count].row);
+    llfi_vec_free(w.mem, &w.active);
+    llfi_vec_free(w.mem, &w.known);
+    llfi_map_free(w.mem, &w.known_at);
     llfi_map_free(w.mem, &w.index);
     llfi_vec_free(w.mem, &w.demands);
     llfi_vec_free(w.mem, &w.stack);
