@@ -182,7 +182,8 @@ static void truncated_and_damaged_files(void **state)
     static const char text[] =
         "; set N=4\ngraph @g(%x: f32[N, min(4*B+1, 7)], %a: scalar f32, %c: bool[]) {\n"
         "  %t = fma %x, %a, -1.5e-3 !k0,k1\n  %1 = cast %t, dtype=f16\n"
-        "  %2 = where %c, %1, inf\n  %3 = gelu %2, approximate=tanh\n  ret %3, 2:f32\n}";
+        "  %2 = where %c, %1, inf\n  %3 = gelu %2, approximate=tanh\n"
+        "  %4, %5 = moments %3, axes=[-1], keepdims\n  %6 = sum %5, out=f64\n  ret %3, 2:f32, %6\n}";
     llf_context *cx = *state;
     size_t n = sizeof text - 1;
     for (size_t i = 0; i < n; i++) {
