@@ -44,12 +44,17 @@ static llf_status timed(bench_device *d, bench_work *work, void *user, double *m
     return d->ops->time(d, work, user, ms);
 }
 
+static uint32_t rounds_of(const bench_device *d)
+{
+    return d->ops == &bench_cuda ? ROUNDS : ROUNDS_HOST;
+}
+
 /* Median of each variant, samples in turns; the best stays. */
 static llf_status measure(job *j, bench_ceiling *c)
 {
     double sample[VARIANTS][ROUNDS];
     uint32_t variants = j->d->ops->variants(j->d, j->reads, j->writes);
-    uint32_t rounds = j->d->ops == &bench_cuda ? ROUNDS : ROUNDS_HOST;
+    uint32_t rounds = rounds_of(j->d);
     for (uint32_t round = 0; round <= rounds; round++)
         for (j->variant = 0; j->variant < variants; j->variant++) {
             double ms;
@@ -132,11 +137,12 @@ llf_status bench_ceiling_header(bench_device *d)
 
     job j = {.d = d, .bytes = d->ops == &bench_cuda ? (size_t)1 << 30 : (size_t)1 << 27};
     llf_status status = acquire(&j, 2);
-    for (uint32_t i = 0; i <= ROUNDS && status == LLF_OK; i++)
+    uint32_t rounds = rounds_of(d);
+    for (uint32_t i = 0; i <= rounds && status == LLF_OK; i++)
         status = timed(d, run_copy, &j, i ? &copy[i - 1] : &copy[0]);
     release(&j);
     LLF_TRY(status);
-    d->copy_gbps = 2.0 * (double)j.bytes / (bench_stat_of(copy, ROUNDS).median - d->empty_ms) * 1e-6;
+    d->copy_gbps = 2.0 * (double)j.bytes / (bench_stat_of(copy, rounds).median - d->empty_ms) * 1e-6;
     return LLF_OK;
 }
 

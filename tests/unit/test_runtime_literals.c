@@ -57,12 +57,17 @@ static uint32_t combinations(const subject *s)
     return n;
 }
 
-/* Operand i of combination k; the last operand changes fastest. */
-static uint64_t operand_bits(const subject *s, uint32_t k, uint32_t i)
+/* Which value operand i of combination k has; the last operand changes fastest. */
+static uint32_t operand_place(const subject *s, uint32_t k, uint32_t i)
 {
     for (uint32_t a = i + 1; a < llfi_ops[s->op].arity && a < LLFI_COUNT(s->values); a++)
         k /= s->values[a];
-    return s->value[i][k % s->values[i]];
+    return k % s->values[i];
+}
+
+static uint64_t operand_bits(const subject *s, uint32_t k, uint32_t i)
+{
+    return s->value[i][operand_place(s, k, i)];
 }
 
 static llf_id build(const subject *s, llf_graph *g, const llf_id *arg)
@@ -165,35 +170,43 @@ static void scalars(const subject *s, llf_context *cx, llf_dtype to, uint64_t *g
     end(&w);
 }
 
-/* Operand `literal` (or none: UINT32_MAX) is a literal with its value v, the others are tensors. */
-static void tensors(const subject *s, llf_context *cx, llf_dtype to, uint32_t literal, uint32_t v,
-                    uint64_t *got)
+/* Operand `literal` (or none: UINT32_MAX) is a literal, the others are tensors; an output for each value of
+ * the literal, as the others' combinations are the same for all. */
+static void tensors(const subject *s, llf_context *cx, llf_dtype to, uint32_t literal, uint64_t *got)
 {
-    static uint64_t in[3][MOST], out[MOST];
-    uint32_t arity = llfi_ops[s->op].arity, n = 0;
-    static uint32_t which[MOST];
-    for (uint32_t k = 0; k < combinations(s); k++) {
-        if (literal < arity && operand_bits(s, k, literal) != s->value[literal][v])
-            continue;
-        for (uint32_t i = 0; i < arity; i++)
-            llfi_bits_store(operand(s, i), (char *)in[i] + n * llf_dtype_size(operand(s, i)),
-                            operand_bits(s, k, i));
-        which[n++] = k;
+    static uint64_t in[3][MOST], out[VALUES][MOST];
+    uint32_t arity = llfi_ops[s->op].arity, n = 0, values = literal < arity ? s->values[literal] : 1;
+    static uint32_t which[VALUES][MOST];
+    for (uint32_t v = 0; v < values; v++) {
+        n = 0;
+        for (uint32_t k = 0; k < combinations(s); k++) {
+            if (literal < arity && operand_place(s, k, literal) != v)
+                continue;
+            for (uint32_t i = 0; i < arity; i++)
+                llfi_bits_store(operand(s, i), (char *)in[i] + n * llf_dtype_size(operand(s, i)),
+                                operand_bits(s, k, i));
+            which[v][n++] = k;
+        }
     }
     llf_graph *g = llf_graph_create(cx, "tensors");
     llf_id arg[3];
     for (uint32_t i = 0; i < arity; i++)
-        arg[i] = i == literal ? llfi_build_const(g, operand(s, i), s->value[i][v])
-                              : input(g, i, operand(s, i), (int64_t)n);
-    assert_int_equal(llf_output(g, build(s, g, arg)), LLF_OK);
+        arg[i] = i == literal ? LLF_NONE : input(g, i, operand(s, i), (int64_t)n);
+    for (uint32_t v = 0; v < values; v++) {
+        if (literal < arity)
+            arg[literal] = llfi_build_const(g, operand(s, literal), s->value[literal][v]);
+        assert_int_equal(llf_output(g, build(s, g, arg)), LLF_OK);
+    }
     road w = start(cx, g);
     for (uint32_t i = 0; i < arity; i++)
         if (i != literal)
             give(&w, operand(s, i), in[i], (int64_t)n);
-    give(&w, to, out, (int64_t)n);
+    for (uint32_t v = 0; v < values; v++)
+        give(&w, to, out[v], (int64_t)n);
     run(&w);
-    for (uint32_t k = 0; k < n; k++)
-        got[which[k]] = llfi_bits_load(to, (char *)out + k * llf_dtype_size(to));
+    for (uint32_t v = 0; v < values; v++)
+        for (uint32_t k = 0; k < n; k++)
+            got[which[v][k]] = llfi_bits_load(to, (char *)out[v] + k * llf_dtype_size(to));
     end(&w);
 }
 
@@ -222,11 +235,10 @@ static void check(llf_context *cx, llf_op op, llf_dtype dtype, uint64_t attr)
     llf_dtype to = literals(&s, cx, want);
     scalars(&s, cx, to, got);
     agree(&s, to, want, got, "scalars");
-    tensors(&s, cx, to, UINT32_MAX, 0, got);
+    tensors(&s, cx, to, UINT32_MAX, got);
     agree(&s, to, want, got, "tensors");
     for (uint32_t i = 0; arity > 1 && i < arity; i++) {
-        for (uint32_t v = 0; v < s.values[i]; v++)
-            tensors(&s, cx, to, i, v, got);
+        tensors(&s, cx, to, i, got);
         agree(&s, to, want, got, "tensors beside a literal");
     }
 }
