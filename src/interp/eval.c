@@ -307,6 +307,8 @@ uint64_t llfi_ulp_bound(llf_op op, llf_dtype dtype)
 {
     assert(op < LLF_OPS && llfi_ops[op].cls != LLFI_CLASS_COMPOSITE &&
            "composites have no bound of their own");
+    if (op == LLF_OP_SOFTMAX_STATS) /* of S: 2 for its functions, the rest for roundings of the sums of two */
+        return 32;
     if (llfi_ops[op].cls != LLFI_CLASS_EW || (llfi_ops[op].flags & LLF_F_EXACT))
         return 0;
     return llfi_dtype_is_float16(dtype) ? 1 : 2;

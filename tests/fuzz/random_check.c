@@ -9,6 +9,7 @@
 
 #include "interp/index.h"
 #include "interp/interp.h"
+#include "interp/reduce.h"
 #include "ir/float.h"
 #include "passes/pass.h"
 #include "random_stride.h"
@@ -272,7 +273,7 @@ static bool operand(check *c, llf_id id, uint32_t i, int64_t at, uint64_t *bits)
     return ok || fail(c, "node %%%u: element %" PRId64 " is made from none of operand %u", id, at, i + 1);
 }
 
-/* What the element of an op that chooses, or of an iota, must be. */
+/* What the element of an op that chooses, of an iota or a count, must be. */
 static bool chosen(check *c, llf_id id, int64_t at, uint64_t *bits)
 {
     const llf_graph *g = c->flat;
@@ -282,8 +283,11 @@ static bool chosen(check *c, llf_id id, int64_t at, uint64_t *bits)
     uint32_t k = 0;
     int64_t from, index;
     llf_status status = llfi_extents_of(g, id, c->binding.symbol, &out);
-    if (status == LLF_OK && n->op == LLF_OP_IOTA) {
-        *bits = (uint64_t)llfi_index_count(g, id, &out, at);
+    if (status == LLF_OK && n->arity == 0) {
+        if (n->op == LLF_OP_IOTA)
+            *bits = (uint64_t)llfi_index_count(g, id, &out, at);
+        else if (llfi_index_elements(g, id, c->binding.symbol, bits) != LLF_OK)
+            return fail(c, "node %%%u: no count", id);
         *bits = llfi_eval(LLF_OP_CAST, LLF_I64, llfi_dtype_of(g, id), bits);
         return true;
     }
@@ -299,12 +303,53 @@ static bool chosen(check *c, llf_id id, int64_t at, uint64_t *bits)
     return status == LLF_OK || fail(c, "node %%%u: element %" PRId64 " is made from nothing", id, at);
 }
 
+/* Results of a reduction, row by row, of the very elements that the target stored. */
+static bool check_reduce(check *c, llf_id id)
+{
+    const llf_graph *g = c->flat;
+    llf_id x = llfi_node_at(g, id)->arg[0];
+    llf_op op = (llf_op)llfi_node_at(g, id)->op;
+    llf_dtype to = llfi_dtype_of(g, id);
+    llfi_extents out, in;
+    if (llfi_extents_of(g, id, c->binding.symbol, &out) || llfi_extents_of(g, x, c->binding.symbol, &in))
+        return fail(c, "node %%%u: no extents", id);
+    for (int64_t at = 0; at < out.elements; at++) {
+        llfi_row row = llfi_row_make(g, id, llfi_index_row(g, id, &in), &c->cx->mem);
+        bool ok = true;
+        for (int64_t i = 0; ok && i < row.length; i++)
+            ok = llfi_row_add(&row, element(g, x, c->value[x], llfi_index_reduced(g, id, &out, &in, at, i)));
+        llfi_partial want = ok ? llfi_row_finish(&row) : (llfi_partial){{0, 0}};
+        llfi_row_free(&row);
+        if (!ok)
+            return fail(c, "out of memory for a row");
+        for (uint32_t k = 0; k < llfi_op_results(&llfi_ops[op]); k++) {
+            uint64_t got = element(g, id + k, c->value[id + k], at), bound = k ? llfi_ulp_bound(op, to) : 0;
+            if (same(to, want.bits[k], got) || (bound && llfi_ulp_distance(to, want.bits[k], got) <= bound))
+                continue;
+            fail(c,
+                 "node %%%u = %s: result %u, element %" PRId64 " of %" PRId64 ", a row of %" PRId64
+                 ", is not what the interpreter makes of its operands",
+                 id, llfi_ops[op].name, k, at, out.elements, row.length);
+            show(c, "expected", to, want.bits[k]);
+            show(c, "got", to, got);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_node(check *c, llf_id id)
 {
+    llfi_class cls = llfi_ops[llfi_node_at(c->flat, id)->op].cls;
+    if (cls == LLFI_CLASS_RESULT)
+        return true; /* with its op */
+    if (cls == LLFI_CLASS_REDUCE)
+        return check_reduce(c, id);
+
     const llf_graph *g = c->flat;
     const llfi_node *node = llfi_node_at(g, id);
     bool view = llfi_ops[node->op].cls == LLFI_CLASS_VIEW;
-    bool chooses = llfi_ops[node->op].cls == LLFI_CLASS_INDEX || node->op == LLF_OP_IOTA;
+    bool chooses = llfi_ops[node->op].cls == LLFI_CLASS_INDEX || node->arity == 0;
     llf_dtype from = llfi_eval_from(g, id), to = llfi_dtype_of(g, id);
     uint64_t bound = llfi_ulp_bound(node->op, to);
     int64_t shape[LLF_MAX_RANK], count = rg_elements(g, id, &c->binding, shape);
@@ -335,6 +380,12 @@ static bool check_node(check *c, llf_id id)
     return true;
 }
 
+/* Is it an op, or made from nothing? Inputs and literals are there. */
+static bool computed(const llfi_node *n)
+{
+    return n->op != LLF_OP_INPUT && n->op != LLF_OP_CONST;
+}
+
 /* Runs the decomposed graph with every value as an output and checks each. */
 static bool check_values(check *c, const char *heuristic)
 {
@@ -345,7 +396,7 @@ static bool check_values(check *c, const char *heuristic)
     if (ok)
         all->outputs.count = 0;
     for (llf_id id = 0; ok && id < nodes; id++)
-        if (llfi_node_at(all, id)->arity > 0 || llfi_node_at(all, id)->op == LLF_OP_IOTA)
+        if (computed(llfi_node_at(all, id)))
             ok = llf_output(all, id) == LLF_OK;
     if (!ok)
         fail(c, "out of memory for the test's own graph");
@@ -359,7 +410,7 @@ static bool check_values(check *c, const char *heuristic)
             memcpy(kept, data_of(&out[i]), out[i].bytes);
     }
     for (llf_id id = 0; ok && id < nodes; id++)
-        if (llfi_node_at(c->flat, id)->arity > 0 || llfi_node_at(c->flat, id)->op == LLF_OP_IOTA)
+        if (computed(llfi_node_at(c->flat, id)))
             ok = check_node(c, id);
     for (size_t i = 0; out && i < nodes; i++)
         buffer_free(c, &out[i]);
@@ -480,12 +531,11 @@ static void show_graphs(check *c)
             if (c->input[i].layout.stride[a])
                 llfi_str_printf(c->report, "; input %u, axis %u: stride %" PRId64 "\n", i, a,
                                 c->input[i].layout.stride[a]);
-    llfi_str_printf(
-        c->report,
-        "replay: random_pointwise --target %s --plans %u --views %u --parts %u --strides %u --only %" PRIu64
-        "\n",
-        c->options->target, c->options->plans, c->options->limits.views, c->options->limits.parts,
-        c->options->strides, c->seed);
+    llfi_str_printf(c->report,
+                    "replay: random_pointwise --target %s --plans %u --views %u --reduce %u --parts %u "
+                    "--strides %u --only %" PRIu64 "\n",
+                    c->options->target, c->options->plans, c->options->limits.views,
+                    c->options->limits.reduce, c->options->limits.parts, c->options->strides, c->seed);
 }
 
 static bool check_plans(check *c)

@@ -4,7 +4,7 @@
 
 #include "ir/float.h"
 
-const rg_limits rg_default_limits = {3, 40, 2200, 0, 0};
+const rg_limits rg_default_limits = {.min_nodes = 3, .max_nodes = 40, .max_elements = 2200};
 
 /* ---- numbers: splitmix64 (Steele, Lea, Flood 2014) */
 
@@ -128,7 +128,7 @@ typedef struct {
     llf_id first;   /* of this part: operands are nodes from it on */
     llf_dtype main; /* most nodes have it, so that chains grow long */
     uint32_t deep;  /* percent of operands taken from the last nodes */
-    uint32_t views;
+    uint32_t views, reduce;
     uint32_t inputs;  /* most of a part */
     bool planes;      /* permuted often */
     int64_t most;     /* elements */
@@ -346,8 +346,16 @@ static llf_id random_index(maker *m, llf_op op)
     return llfi_build(m->g, LLF_OP_COPY, &x, 0, UINT32_MAX, (llfi_place){0});
 }
 
+static llf_id random_reduce(maker *m)
+{
+    llf_id x = operand(m, random_dtype(m), LLF_NONE);
+    return x == LLF_NONE ? x : rg_reduce(m->r, m->g, m->binding->symbol, x, m->most);
+}
+
 static llf_id random_node(maker *m)
 {
+    if (m->reduce && rg_chance(m->r, m->reduce))
+        return random_reduce(m);
     llf_op op = random_op(m);
     while (m->views && rg_chance(m->r, m->views) && !moves(op))
         op = (llf_op)rg_below(m->r, LLF_OP_IOTA + 1);
@@ -414,6 +422,7 @@ llf_graph *rg_graph(llf_context *cx, uint64_t seed, const rg_limits *limits, rg_
                .binding = binding,
                .deep = rg_below(&r, 3) * 40,
                .views = limits->views,
+               .reduce = limits->reduce,
                .most = limits->max_elements};
     uint32_t parts = limits->parts && rg_chance(&r, limits->parts) ? 2 + rg_below(&r, MOST_PARTS - 1) : 1;
     rg_limits each = *limits; /* several parts have about the nodes of one */

@@ -18,6 +18,7 @@ typedef struct {
     uint32_t min_nodes, max_nodes; /* non-leaf nodes */
     int64_t max_elements;          /* of one tensor */
     uint32_t views;                /* percent of nodes that are views; over 0: operands broadcast too */
+    uint32_t reduce;               /* percent of nodes that are reductions */
     uint32_t parts;                /* percent of graphs of several parts that share nothing (rg_parts) */
 } rg_limits;
 extern const rg_limits rg_default_limits;

@@ -1,6 +1,6 @@
 /* random_pointwise.c: random_pointwise [--count N] [--percent P] [--seed S] [--only SEED] [--target T]
  * [--threads N] [--primitive PERCENT] [--views PERCENT] [--parts PERCENT] [--strides PERCENT] [--plans N]
- * [--cache MIB] [--emit-ptx FOLDER]
+ * [--reduce PERCENT] [--cache MIB] [--emit-ptx FOLDER]
  * Checks graphs of seeds S, S+1, ... (random_check.c) and prints "N passed, M failed, K skipped"; with
  * --emit-ptx it writes their kernels instead (random_emit.c) and needs no device. Exit: 0 all passed, 1 a
  * check failed, 2 bad usage, 77 no such device here. LLFUSE_RANDOM_COUNT is the default of --count, else
@@ -75,7 +75,7 @@ static int usage(const char *what)
         "random_pointwise: %s\nusage: random_pointwise [--count N] [--seed S] [--only SEED] [--target "
         "host|nvptx] "
         "[--percent P] [--threads N] [--primitive PERCENT] [--views PERCENT] [--parts PERCENT] [--strides "
-        "PERCENT] [--plans N] [--cache MIB] [--emit-ptx FOLDER]\n",
+        "PERCENT] [--reduce PERCENT] [--plans N] [--cache MIB] [--emit-ptx FOLDER]\n",
         what);
     return 2;
 }
@@ -122,6 +122,8 @@ static int parse(int argc, char **argv, work *w, uint64_t *threads)
             w->options.primitive = (uint32_t)n;
         else if (strcmp(argv[i], "--views") == 0 && n <= 100)
             w->options.limits.views = (uint32_t)n;
+        else if (strcmp(argv[i], "--reduce") == 0 && n <= 100)
+            w->options.limits.reduce = (uint32_t)n;
         else if (strcmp(argv[i], "--parts") == 0 && n <= 100)
             w->options.limits.parts = (uint32_t)n;
         else if (strcmp(argv[i], "--plans") == 0 && n <= 100)

@@ -78,7 +78,7 @@ static void test_graphs(void **state)
 static void test_view_graphs(void **state)
 {
     (void)state;
-    const rg_limits limits = {3, 40, 200, 30, 0};
+    const rg_limits limits = {3, 40, 200, 30, 0, 0};
     uint32_t ops[LLF_OPS] = {0}, spread = 0, guards = 0, lists = 0, deep = 0;
     llf_context *cx = llf_context_create(NULL);
     for (uint64_t seed = 0; seed < GRAPHS / 2; seed++) {
@@ -111,6 +111,59 @@ static void test_view_graphs(void **state)
     if (spread < 300 || guards < 500 || lists < 2000 || deep < 500)
         fail_msg("%u broadcasts, %u graphs with guards, %u with lists, %u views of views", spread, guards,
                  lists, deep);
+}
+
+/* With reductions: each of them, over all axes and some, rows of every kind of length, and what stands around
+ * them. Guards hold for the symbols drawn. */
+static void test_reduce_graphs(void **state)
+{
+    (void)state;
+    rg_limits limits = rg_default_limits;
+    uint32_t ops[LLF_OPS] = {0}, empty = 0, chunks = 0, whole = 0, some = 0, several = 0, outs = 0, used = 0;
+    limits.reduce = 20;
+    llf_context *cx = llf_context_create(NULL);
+    for (uint64_t seed = 0; seed < GRAPHS / 2; seed++) {
+        rg_binding binding;
+        limits.views = seed % 2 ? 0 : 40;
+        llf_graph *g = rg_graph(cx, seed, &limits, &binding);
+        if (!g)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, llf_last_error(cx)->message);
+        assert_int_equal(llfi_verify(g), LLF_OK);
+        if (llfi_guards_check(g, &cx->diag, binding.symbol) != LLF_OK)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, llf_last_error(cx)->message);
+        round_trip(cx, g);
+        for (llf_id id = 0; id < g->nodes.count; id++) {
+            const llfi_node *n = llfi_node_at(g, id);
+            ops[n->op]++;
+            for (uint32_t k = 0; k < n->arity; k++)
+                used += llfi_node_at(g, llfi_args(g, n)[k])->op == LLF_OP_RESULT;
+            if (llfi_ops[n->op].cls != LLFI_CLASS_REDUCE)
+                continue;
+            llfi_reduce r = llfi_reduce_of(g, id);
+            int64_t shape[LLF_MAX_RANK], length = 1;
+            rg_elements(g, r.x, &binding, shape);
+            uint32_t rank = llfi_type_of(g, r.x).rank;
+            for (uint32_t i = 0; i < rank; i++)
+                length *= r.axes >> i & 1 ? shape[i] : 1;
+            empty += length == 0;
+            chunks += length > 1024;
+            whole += rank && r.axes == (1u << rank) - 1;
+            some += r.axes && r.axes != (1u << rank) - 1;
+            several += (r.axes & (r.axes - 1)) != 0;
+            outs += r.out != llfi_reduce_default(r.in) && llfi_ops[n->op].attr == LLFI_ATTR_SUM;
+        }
+        llf_graph_destroy(g);
+    }
+    llf_context_destroy(cx);
+    for (size_t op = 0; op < LLF_OPS; op++)
+        if (ops[op] < 100 && (llfi_ops[op].cls == LLFI_CLASS_REDUCE || op == LLF_OP_COUNT))
+            fail_msg("op %s: %u times", llfi_ops[op].name, ops[op]);
+    if (empty < 300 || chunks < 300 || whole < 1000 || some < 300 || several < 300 || outs < 200 ||
+        used < 300)
+        fail_msg(
+            "%u empty rows, %u of several chunks, %u over all axes, %u over some, %u over several, %u with "
+            "out, %u further results used",
+            empty, chunks, whole, some, several, outs, used);
 }
 
 /* What CI checks, in the mix of fuzz.random_views: every kind of graph is there often enough to be hit by
@@ -278,7 +331,7 @@ static void test_passes_keep_bits(void **state)
 #include "passes/rules.def"
 #undef RULE
     };
-    rg_limits limits = {3, 40, 60, 0, 0};
+    rg_limits limits = {3, 40, 60, 0, 0, 0};
     uint32_t fired[LLFI_RULES] = {0};
     llf_context *cx = llf_context_create(NULL);
     for (uint64_t seed = 0; seed < 2 * GRAPHS; seed++) {
@@ -286,6 +339,7 @@ static void test_passes_keep_bits(void **state)
         llfi_arena arena;
         llfi_arena_init(&arena, &cx->mem);
         limits.views = seed / 2 % 2 ? 0 : 50;
+        limits.reduce = seed % 5 ? 0 : 15;
         llf_graph *g = rg_graph(cx, seed, &limits, &binding);
         if (!g)
             fail_msg("seed %llu: %s", (unsigned long long)seed, llf_last_error(cx)->message);
@@ -313,7 +367,7 @@ static void test_single_elements(void **state)
 {
     (void)state;
     static const char *const names[] = {"decompose"};
-    rg_limits limits = {3, 40, 60, 0, 0};
+    rg_limits limits = {3, 40, 60, 0, 0, 0};
     uint32_t fired[LLFI_RULES] = {0};
     llf_context *cx = llf_context_create(NULL);
     for (uint64_t seed = 0; seed < 500; seed++) {
@@ -321,6 +375,7 @@ static void test_single_elements(void **state)
         llfi_arena arena;
         llfi_arena_init(&arena, &cx->mem);
         limits.views = seed % 2 ? 0 : 30;
+        limits.reduce = seed % 3 ? 0 : 10;
         llf_graph *g = rg_graph(cx, seed, &limits, &binding);
         optimise(cx, g, names, 1, fired);
         void **value = interpret(g, seed, &binding, &arena);
@@ -350,6 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),
                                        cmocka_unit_test(test_view_graphs),
+                                       cmocka_unit_test(test_reduce_graphs),
                                        cmocka_unit_test(test_mix),
                                        cmocka_unit_test(test_same_seed_same_graph),
                                        cmocka_unit_test(test_data),
