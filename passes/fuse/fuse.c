@@ -69,11 +69,11 @@ static void decision(const search *s, const candidate *c, llf_id v, llfi_fuse_wh
     llfi_log(s->cx, LLFI_LOG_FUSION,
              "{\"a\":\"%s\",\"b\":\"%s\",\"verdict\":\"%s\",\"reason\":\"%s\",\"score\":%lld,"
              "\"saved_bytes\":%lld,\"nodes\":%u,\"reads\":%u,\"stores\":%u,\"scalars\":%u,\"extents\":%u,"
-             "\"moved\":%u,\"cost\":%llu}",
+             "\"moved\":%u,\"phases\":%u,\"cost\":%llu}",
              a.at ? a.at : "", b.at ? b.at : "", fused ? "fuse" : "apart",
              llfi_why_code(fused && c->hinted ? LLFI_WHY_HINT : why), (long long)c->score,
              (long long)llfi_cost_saved(&s->view, c->node, v), size->nodes, size->reads, size->stores,
-             size->scalars, size->extents, size->moved, (unsigned long long)size->cost);
+             size->scalars, size->extents, size->moved, size->phases, (unsigned long long)size->cost);
     llfi_str_free(&a);
     llfi_str_free(&b);
 }
@@ -277,8 +277,12 @@ static llf_status fill(search *s, llfi_plan *p, const homes *h, const uint32_t *
                 }
                 k->members++;
                 k->stores += stored[v];
-                if (stored[v])
+                if (llfi_reduced_of(g, v))
+                    k->reduced = llfi_reduced_of(g, v);
+                if (stored[v] && !k->reduced)
                     k->space = llfi_node_at(g, v)->type;
+                if (llfi_reduced_of(g, v))
+                    k->space = llfi_space_of(g, v);
             }
         }
         for (uint32_t i = 0; i < p->kernels && round == 0; i++) {

@@ -40,8 +40,16 @@ typedef struct {
     uint32_t scalars;       /* host scalars in the argument block */
     uint32_t moved;         /* demands that index maps add to one a node: at most */
     uint32_t extents;       /* arguments that tell indices of extents: about, see needs.c */
+    uint32_t phases;        /* reductions that wait for one another, about; 0: it has none */
     uint64_t cost;          /* estimated instructions per element */
 } llfi_fuse_size;
+
+/* The space that the values of a group lie in: kernels with reductions have values of two kinds, see plan.h.
+ */
+typedef struct {
+    uint32_t space; /* type id */
+    llfi_axes reduced;
+} llfi_frame;
 
 typedef enum {
 #define REASON(id, code, text) LLFI_WHY_##id,
@@ -60,6 +68,20 @@ bool llfi_homes_make(const llf_graph *, const llfi_plan *, llfi_arena *, llfi_ho
 
 /* ---- legal.c: may they be together? Never looks at a cost model or a heuristic. LLFI_WHY_FUSED: yes. */
 bool llfi_legal_space(const llf_graph *, llf_id a, llf_id b); /* same dims */
+/* Axes of the frame's space that a value of type `t` lies along: all of them, or those of the rows where it
+ * is a row value; NONE: neither. */
+llfi_axes llfi_legal_along(const llf_graph *, llfi_frame, llfi_type t);
+/* May two frames become one? The frame. Without reductions it has the values of one's dims alone; with them
+ * row values, too. */
+llfi_fuse_why llfi_legal_frames(const llf_graph *, llfi_frame a, llfi_frame b, llfi_frame *both);
+/* May the points of a row read what was reduced over it? They wait for all of it: where there are few rows,
+ * and long ones, most of the device would. */
+#define LLFI_ROWS_FEW 64
+#define LLFI_ROW_LONG 16384
+bool llfi_legal_after(const llf_graph *, llfi_frame);
+/* May value `p` of a frame be read in it along the axes `way`? `wide`: by points, beside which those axes are
+ * not all; `moved`: see llfi_legal_moved. */
+llfi_fuse_why llfi_legal_read(const llf_graph *, llfi_frame, llf_id p, llfi_axes way, bool wide, bool moved);
 /* Is operand `k` read at other points than the node's own: through a view, or stretched? Then it is loaded or
  * recomputed there, never taken from the same kernel's point. */
 bool llfi_legal_moved(const llf_graph *, const llf_id *source, llf_id, uint32_t k);
@@ -146,7 +168,9 @@ typedef struct {
     uint32_t uses;  /* edges from the group to a stored value; a recomputed rank-0 path counts none */
     uint32_t owner; /* group; LLFI_GROUP_NONE: no longer an entry */
     uint32_t next;
-    bool moved; /* read at other points: its maker may not join */
+    bool moved;    /* read at other points: its maker may not join, or only as below */
+    bool wide;     /* and by points that lie along more axes than it */
+    llfi_axes way; /* axes of the group's space that it is read along; kept where there are reductions */
 } llfi_fuse_entry;
 
 /* Groups have levels; every edge between two groups goes from a lower to a strictly higher level, so that
@@ -155,6 +179,7 @@ typedef struct {
 typedef struct {
     uint32_t parent; /* union-find by path halving */
     uint32_t level;
+    llfi_frame frame;
     llfi_fuse_size size;   /* stores: members that would have to be stored if nothing joined any more */
     uint32_t member, last; /* list through llfi_groups.next */
     uint32_t entry, entry_last, entries; /* what it reads or recomputes */
@@ -168,7 +193,8 @@ typedef struct {
 typedef struct {
     llf_id id;
     uint32_t uses;
-    bool moved;
+    bool moved, wide;
+    llfi_axes way; /* of the node's own space */
 } llfi_want;
 
 typedef struct {
@@ -181,7 +207,11 @@ typedef struct {
     uint32_t *rest;  /* by own node: user edges from outside its group, or not yet placed */
     uint32_t *stamp; /* by node: last node that wanted it */
     LLFI_VEC(llfi_fuse_entry) entries;
-    llfi_map index;           /* (group, id) -> entry */
+    llfi_map index; /* (group, id) -> entry */
+    bool rows;      /* there are reductions */
+    llfi_ways ways; /* where there are */
+    uint32_t
+        *phase; /* by own node: reductions before it in its group, itself too, as they stood when it joined */
     LLFI_VEC(llfi_want) want; /* of the node being placed */
     LLFI_VEC(llf_id) work;
     llfi_needs extents;     /* class c is entry and want nodes.count + c */
@@ -213,6 +243,11 @@ typedef struct llfi_parts llfi_parts;
 llfi_parts *llfi_parts_begin(const llf_graph *, const llf_id *source, llfi_arena *scratch);
 /* Fills parts, part and, where there are several, space from members and stores; arrays in `arena`. */
 llf_status llfi_parts_find(llfi_parts *, llfi_arena *arena, llfi_kernel *);
+
+/* ---- verify_rows.c: what is wrong with a kernel with reductions, whose members have `inside` == `number`:
+ * text behind the name of node *at; NULL: nothing. `state`: room by node. */
+const char *llfi_rows_fault(const llfi_ways *, const llfi_kernel *, const uint32_t *inside, uint32_t number,
+                            uint8_t *state, llf_id *at);
 
 /* ---- horizontal.c: kernels of one level (by kernel, ascending) that are independent become one launch.
  * `names`: for the log, NULL: none. */

@@ -6,6 +6,7 @@
 
 #define FIRST_BUDGET 4096u
 #define BUDGET_A_NODE 64u
+#define ANY_OPERAND UINT32_MAX /* behind what is recomputed */
 
 llf_status llfi_groups_init(llfi_groups *gs, llf_context *cx, const llfi_fuse_view *view, llfi_arena *arena)
 {
@@ -16,6 +17,13 @@ llf_status llfi_groups_init(llfi_groups *gs, llf_context *cx, const llfi_fuse_vi
     gs->next = llfi_arena_alloc(arena, n * sizeof *gs->next);
     gs->rest = llfi_arena_alloc(arena, n * sizeof *gs->rest);
     gs->stamp = llfi_arena_alloc(arena, n * sizeof *gs->stamp);
+    for (size_t i = 0; i + 1 < n && !gs->rows; i++)
+        gs->rows = llfi_ops[view->g->nodes.at[i].op].cls == LLFI_CLASS_REDUCE;
+    if (gs->rows) {
+        gs->phase = llfi_arena_alloc(arena, n * sizeof *gs->phase);
+        if (!gs->phase || !llfi_ways_init(&gs->ways, view->g, view->source, arena))
+            return llfi_nomem(&cx->diag);
+    }
     if (!llfi_needs_init(&gs->extents, view->g, view->source, arena, &cx->mem) || !gs->group || !gs->of ||
         !gs->next || !gs->rest || !gs->stamp)
         return llfi_nomem(&cx->diag);
@@ -60,20 +68,47 @@ static bool has_role(const llfi_groups *gs, llf_id id, llfi_role role)
 
 /* ---- wants */
 
-static bool want(llfi_groups *gs, llf_id v, llf_id id, uint32_t uses, bool moved)
+/* Axes along which something is read in two ways. */
+static llfi_axes both_ways(llfi_axes a, llfi_axes b)
 {
-    if (gs->stamp[id] == v + 1) {
-        for (size_t i = 0; moved && i < gs->want.count; i++)
-            gs->want.at[i].moved = gs->want.at[i].moved || gs->want.at[i].id == id;
+    return a == b ? a : LLFI_AXES_NONE;
+}
+
+static bool want(llfi_groups *gs, llf_id v, llfi_want w)
+{
+    if (gs->stamp[w.id] == v + 1) {
+        for (size_t i = 0; w.moved && i < gs->want.count; i++) { /* else the axes are all, and so they were */
+            llfi_want *have = &gs->want.at[i];
+            if (have->id != w.id)
+                continue;
+            have->moved = true;
+            have->wide = have->wide || w.wide;
+            have->way = both_ways(have->way, w.way);
+        }
         return true;
     }
-    gs->stamp[id] = v + 1;
+    gs->stamp[w.id] = v + 1;
     if (!llfi_vec_reserve(&gs->cx->mem, &gs->want, 1) || !llfi_vec_reserve(&gs->cx->mem, &gs->work, 1))
         return false;
-    gs->want.at[gs->want.count++] = (llfi_want){id, uses, moved};
-    if (gs->view->role[id] == LLFI_ROLE_RECOMPUTE)
-        gs->work.at[gs->work.count++] = id;
+    gs->want.at[gs->want.count++] = w;
+    if (gs->view->role[w.id] == LLFI_ROLE_RECOMPUTE)
+        gs->work.at[gs->work.count++] = w.id;
     return true;
+}
+
+/* How `v` reads `id`, which is behind its operand `k` or, LLFI_INLINE_ARGS and more, behind what it
+ * recomputes. */
+static llfi_want way_of(const llfi_groups *gs, llf_id v, llf_id id, uint32_t k, uint32_t uses, bool moved)
+{
+    llfi_want w = {.id = id, .uses = uses, .moved = moved};
+    if (!gs->rows)
+        return w;
+    if (k != ANY_OPERAND)
+        w.way = llfi_way(&gs->ways, v, k);
+    else if (moved)
+        w.way = LLFI_AXES_NONE;
+    w.wide = w.way != llfi_axes_of(gs->view->g, llfi_type_at(gs->view->g, llfi_space_of(gs->view->g, v)));
+    return w;
 }
 
 /* The extents that operand `k` of `user`, wanted by `v`, needs. */
@@ -89,7 +124,7 @@ static bool want_extents(llfi_groups *gs, llf_id v, llf_id user, uint32_t k, uin
     gs->extents.at.at[c].stamp = v;
     if (!llfi_vec_reserve(&gs->cx->mem, &gs->want, 1))
         return false;
-    gs->want.at[gs->want.count++] = (llfi_want){(llf_id)gs->view->g->nodes.count + c, 0, false};
+    gs->want.at[gs->want.count++] = (llfi_want){.id = (llf_id)gs->view->g->nodes.count + c};
     return true;
 }
 
@@ -114,7 +149,7 @@ llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
         for (uint32_t j = 0; j < n->arity; j++) /* few: decompose splits wide ones */
             uses += llfi_fuse_operand(gs->view, v, j) == p;
         if (!llfi_node_is_free(llfi_node_at(g, p)) &&
-            !want(gs, v, p, uses, llfi_legal_moved(g, gs->view->source, v, k)))
+            !want(gs, v, way_of(gs, v, p, k, uses, llfi_legal_moved(g, gs->view->source, v, k))))
             return llfi_nomem(&gs->cx->diag);
     }
     for (uint32_t k = 0; k < n->arity; k++)
@@ -127,7 +162,8 @@ llf_status llfi_group_wants(llfi_groups *gs, llf_id v)
         for (uint32_t k = 0; k < llfi_node_at(g, r)->arity; k++) {
             llf_id p = llfi_fuse_operand(gs->view, r, k);
             bool moved = llfi_type_of(g, p).rank && (anywhere || llfi_legal_moved(g, gs->view->source, r, k));
-            if ((!llfi_node_is_free(llfi_node_at(g, p)) && !want(gs, v, p, 0, moved)) ||
+            if ((!llfi_node_is_free(llfi_node_at(g, p)) &&
+                 !want(gs, v, way_of(gs, v, p, ANY_OPERAND, 0, moved))) ||
                 !want_extents(gs, v, r, k, anywhere ? within : 0))
                 return llfi_nomem(&gs->cx->diag);
         }
@@ -230,6 +266,46 @@ static uint32_t earliest(const llfi_groups *gs, uint32_t group, uint32_t but)
 
 /* ---- one node */
 
+/* The frame of a group with `v` in it, and the axes of its space that `v` reads at. */
+static llfi_fuse_why frame_with(const llfi_groups *gs, const llfi_group *gr, llf_id v, llfi_frame *f,
+                                llfi_axes *at)
+{
+    const llf_graph *g = gs->view->g;
+    llfi_frame own = {llfi_space_of(g, v), llfi_reduced_of(g, v)};
+    llfi_fuse_why why = LLFI_WHY_FUSED;
+    *f = own;
+    if (gr->size.nodes && own.reduced &&
+        !llfi_type_same_dims(llfi_type_at(g, own.space), llfi_type_at(g, gr->frame.space)))
+        why = LLFI_WHY_SPACE; /* a reduction gives the space */
+    else if (gr->size.nodes)
+        why = llfi_legal_frames(g, gr->frame, own, f);
+    *at = !gs->rows     ? 0
+          : own.reduced ? llfi_axes_of(g, llfi_type_at(g, own.space))
+                        : llfi_legal_along(g, *f, llfi_type_at(g, own.space));
+    return why;
+}
+
+/* Axes of `v`'s space as axes of the group's, of which it reads at `at`. */
+static llfi_axes lifted(const llfi_groups *gs, llf_id v, llfi_axes at, llfi_axes way)
+{
+    if (way == LLFI_AXES_NONE || !gs->rows)
+        return way;
+    return llfi_axes_lift(
+        way, llfi_axes_of(gs->view->g, llfi_type_at(gs->view->g, llfi_space_of(gs->view->g, v))), at);
+}
+
+/* Reductions that `v`, whose wants are filled, waits for in a group, with itself. */
+static uint32_t phase_in(const llfi_groups *gs, uint32_t group, llf_id v)
+{
+    uint32_t phase = 0;
+    for (size_t i = 0; gs->rows && i < gs->want.count; i++) {
+        llf_id p = gs->want.at[i].id;
+        if (has_role(gs, p, LLFI_ROLE_OWN) && llfi_group_find(gs, p) == group && gs->phase[p] > phase)
+            phase = gs->phase[p];
+    }
+    return phase + (llfi_reduced_of(gs->view->g, v) != 0);
+}
+
 llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id v, llfi_fuse_size *size,
                                   uint32_t *level)
 {
@@ -237,7 +313,12 @@ llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id 
     const llfi_group *gr = &gs->group[group];
     llfi_fuse_size s = gr->size;
     uint32_t need = 1;
-    bool moved = false;
+    llfi_frame frame;
+    llfi_axes at;
+    llfi_fuse_why why = frame_with(gs, gr, v, &frame, &at);
+    uint32_t phase = phase_in(gs, group, v);
+    bool fits = why == LLFI_WHY_FUSED;
+    s.phases = phase > s.phases ? phase : s.phases;
     s.nodes++;
     s.moved += llfi_legal_moves(view, v);
     s.stores++;
@@ -247,7 +328,9 @@ llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id 
         if (has_role(gs, p, LLFI_ROLE_OWN)) {
             uint32_t other = llfi_group_find(gs, p);
             if (other == group) {
-                moved = moved || gs->want.at[i].moved;
+                const llfi_want *w = &gs->want.at[i];
+                if (fits && why == LLFI_WHY_FUSED)
+                    why = llfi_legal_read(view->g, frame, p, lifted(gs, v, at, w->way), w->wide, w->moved);
                 s.stores -= gs->rest[p] == gs->want.at[i].uses && !view->output[p];
                 continue;
             }
@@ -260,11 +343,9 @@ llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id 
     *level = need > gr->level ? need : gr->level;
     if (gr->size.nodes == 0) /* a node alone is always legal */
         return LLFI_WHY_FUSED;
-    if (!llfi_legal_space(view->g, gr->lowest, v))
-        return LLFI_WHY_SPACE;
-    if (moved)
-        return LLFI_WHY_MAP;
-    llfi_fuse_why why = llfi_legal_level(gr->level, need, earliest(gs, group, UINT32_MAX));
+    if (why != LLFI_WHY_FUSED)
+        return why;
+    why = llfi_legal_level(gr->level, need, earliest(gs, group, UINT32_MAX));
     return why == LLFI_WHY_FUSED ? llfi_legal_size(view->options, &s) : why;
 }
 
@@ -272,6 +353,12 @@ llf_status llfi_group_join(llfi_groups *gs, uint32_t group, llf_id v, const llfi
                            uint32_t level)
 {
     llfi_group *gr = &gs->group[group];
+    llfi_axes at;
+    llfi_frame frame;
+    frame_with(gs, gr, v, &frame, &at);
+    if (gs->rows)
+        gs->phase[v] = phase_in(gs, group, v);
+    gr->frame = frame;
     gs->of[v] = group;
     gs->next[v] = LLF_NONE;
     if (gr->member == LLF_NONE)
@@ -293,14 +380,18 @@ llf_status llfi_group_join(llfi_groups *gs, uint32_t group, llf_id v, const llfi
             note_consumer(gs, other, group, level);
         }
         llfi_fuse_entry *e = lookup(gs, group, w.id);
+        w.way = lifted(gs, v, at, w.way);
         if (e) {
             e->uses += w.uses;
             e->moved = e->moved || w.moved;
+            e->wide = e->wide || w.wide;
+            e->way = both_ways(e->way, w.way);
             continue;
         }
         if (!llfi_vec_reserve(&gs->cx->mem, &gs->entries, 1))
             return llfi_nomem(&gs->cx->diag);
-        gs->entries.at[gs->entries.count++] = (llfi_fuse_entry){.id = w.id, .uses = w.uses, .moved = w.moved};
+        gs->entries.at[gs->entries.count++] =
+            (llfi_fuse_entry){.id = w.id, .uses = w.uses, .moved = w.moved, .wide = w.wide, .way = w.way};
         if (!attach(gs, group, (uint32_t)gs->entries.count - 1))
             return llfi_nomem(&gs->cx->diag);
     }
@@ -338,7 +429,27 @@ static bool made_by(const llfi_groups *gs, llf_id id, uint32_t group)
     return has_role(gs, id, LLFI_ROLE_OWN) && llfi_group_find(gs, id) == group;
 }
 
-static llfi_fuse_size union_size(const llfi_groups *gs, uint32_t big, uint32_t small, bool *moved)
+/* Axes of a group's space as axes of that of the frame which it joins. */
+static llfi_axes joining(const llfi_groups *gs, const llfi_group *gr, llfi_frame f, llfi_axes way)
+{
+    const llf_graph *g = gs->view->g;
+    if (!gs->rows || way == LLFI_AXES_NONE || !f.reduced || gr->frame.reduced)
+        return way;
+    llfi_type t = llfi_type_at(g, gr->frame.space);
+    return llfi_axes_lift(way, llfi_axes_of(g, t), llfi_legal_along(g, f, t));
+}
+
+/* `gr` reads `id`, entry `e`, which the other group makes. */
+static void meet(const llfi_groups *gs, const llfi_group *gr, const llfi_fuse_entry *e, llfi_frame f,
+                 llfi_fuse_size *s, llfi_fuse_why *why)
+{
+    if (*why == LLFI_WHY_FUSED)
+        *why = llfi_legal_read(gs->view->g, f, e->id, joining(gs, gr, f, e->way), e->wide, e->moved);
+    internal(gs, e, s);
+}
+
+static llfi_fuse_size union_size(const llfi_groups *gs, uint32_t big, uint32_t small, llfi_frame f,
+                                 llfi_fuse_why *why)
 {
     const llfi_group *a = &gs->group[big], *b = &gs->group[small];
     llfi_fuse_size s = {.nodes = a->size.nodes + b->size.nodes,
@@ -348,25 +459,39 @@ static llfi_fuse_size union_size(const llfi_groups *gs, uint32_t big, uint32_t s
                         .moved = a->size.moved + b->size.moved,
                         .extents = a->size.extents + b->size.extents,
                         .cost = a->size.cost + b->size.cost};
-    *moved = false;
+    bool fed = false;
+    *why = LLFI_WHY_FUSED;
     for (uint32_t at = b->entry; at != UINT32_MAX; at = gs->entries.at[at].next) {
         const llfi_fuse_entry *e = &gs->entries.at[at];
         if (e->owner != small)
             continue;
         if (made_by(gs, e->id, big)) {
-            *moved = *moved || e->moved;
-            internal(gs, e, &s);
+            meet(gs, b, e, f, &s, why);
+            fed = true;
         } else if (lookup(gs, big, e->id))
             weigh(gs, e->id, false, &s);
     }
     for (uint32_t m = b->member; m != LLF_NONE; m = gs->next[m]) {
         const llfi_fuse_entry *e = lookup(gs, big, m);
         if (e) {
-            *moved = *moved || e->moved;
-            internal(gs, e, &s);
+            meet(gs, a, e, f, &s, why);
+            fed = true;
         }
     }
+    uint32_t most = a->size.phases > b->size.phases ? a->size.phases : b->size.phases;
+    s.phases = fed ? a->size.phases + b->size.phases : most;
     return s;
+}
+
+/* The group takes a frame in which its own space may be that of the rows: once at most. */
+static void reframe(llfi_groups *gs, uint32_t group, llfi_frame f)
+{
+    llfi_group *gr = &gs->group[group];
+    bool same = gr->frame.space == f.space || gr->frame.reduced;
+    for (uint32_t at = gr->entry; at != UINT32_MAX && !same; at = gs->entries.at[at].next)
+        if (gs->entries.at[at].owner == group)
+            gs->entries.at[at].way = joining(gs, gr, f, gs->entries.at[at].way);
+    gr->frame = f;
 }
 
 /* Moves the entries of `small` to `big`: internal ones end, shared ones add their uses. */
@@ -384,6 +509,8 @@ static bool move_entries(llfi_groups *gs, uint32_t big, uint32_t small)
         } else if ((shared = lookup(gs, big, e->id)) != NULL) {
             shared->uses += e->uses;
             shared->moved = shared->moved || e->moved;
+            shared->wide = shared->wide || e->wide;
+            shared->way = both_ways(shared->way, e->way);
             e->owner = LLFI_GROUP_NONE;
         } else if (!attach(gs, big, at)) {
             return false;
@@ -400,11 +527,14 @@ static bool move_entries(llfi_groups *gs, uint32_t big, uint32_t small)
     return true;
 }
 
-static llf_status commit(llfi_groups *gs, uint32_t big, uint32_t small, const llfi_fuse_size *size)
+static llf_status commit(llfi_groups *gs, uint32_t big, uint32_t small, llfi_frame frame,
+                         const llfi_fuse_size *size)
 {
     llfi_group *a = &gs->group[big], *b = &gs->group[small];
     uint32_t level = a->level > b->level ? a->level : b->level;
     uint32_t early[2] = {earliest(gs, big, small), earliest(gs, small, big)};
+    reframe(gs, big, frame);
+    reframe(gs, small, frame);
     if (!move_entries(gs, big, small))
         return llfi_nomem(&gs->cx->diag);
     gs->next[a->last] = b->member;
@@ -425,13 +555,14 @@ static uint32_t buffers(const llfi_group *gr)
 }
 
 /* Everything but the union's exact size. */
-static llfi_fuse_why may_meet(llfi_groups *gs, uint32_t big, uint32_t small)
+static llfi_fuse_why may_meet(llfi_groups *gs, uint32_t big, uint32_t small, llfi_frame *frame)
 {
     const llfi_group *a = &gs->group[big], *b = &gs->group[small];
-    if (!llfi_legal_space(gs->view->g, a->lowest, b->lowest))
-        return LLFI_WHY_SPACE;
+    llfi_fuse_why why = llfi_legal_frames(gs->view->g, a->frame, b->frame, frame);
+    if (why != LLFI_WHY_FUSED)
+        return why;
     uint32_t lo = a->level < b->level ? big : small, hi = lo == big ? small : big;
-    llfi_fuse_why why = llfi_legal_level(gs->group[lo].level, gs->group[hi].level, earliest(gs, lo, hi));
+    why = llfi_legal_level(gs->group[lo].level, gs->group[hi].level, earliest(gs, lo, hi));
     if (why != LLFI_WHY_FUSED)
         return why;
     uint32_t shared = a->entries < b->entries ? a->entries : b->entries; /* at most, of recomputed values */
@@ -450,11 +581,12 @@ llf_status llfi_group_merge(llfi_groups *gs, uint32_t x, uint32_t y, llfi_fuse_w
     bool x_big = gx->size.nodes + gx->entries >= gy->size.nodes + gy->entries;
     uint32_t big = x_big ? x : y, small = x_big ? y : x;
     *merged = x;
-    if ((*why = may_meet(gs, big, small)) != LLFI_WHY_FUSED)
+    llfi_frame frame;
+    if ((*why = may_meet(gs, big, small, &frame)) != LLFI_WHY_FUSED)
         return LLF_OK;
-    bool moved;
-    llfi_fuse_size size = union_size(gs, big, small, &moved);
-    *why = moved ? LLFI_WHY_MAP : llfi_legal_size(gs->view->options, &size);
+    llfi_fuse_size size = union_size(gs, big, small, frame, why);
+    if (*why == LLFI_WHY_FUSED)
+        *why = llfi_legal_size(gs->view->options, &size);
     if (*why != LLFI_WHY_FUSED) {
         llfi_group *b = &gs->group[small];
         gs->spent += b->size.nodes + b->entries;
@@ -466,5 +598,5 @@ llf_status llfi_group_merge(llfi_groups *gs, uint32_t x, uint32_t y, llfi_fuse_w
         return LLF_OK;
     }
     *merged = big;
-    return commit(gs, big, small, &size);
+    return commit(gs, big, small, frame, &size);
 }

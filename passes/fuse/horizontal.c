@@ -14,8 +14,8 @@
 typedef struct {
     uint32_t slots; /* arguments */
     uint64_t cost, body;
-    bool permuted, hinted; /* reads permuted; a hint wants a node of it apart */
-    uint32_t next, bin;    /* next kernel of its bin */
+    bool permuted, hinted, reduces; /* reads permuted; a hint wants a node of it apart; has reductions */
+    uint32_t next, bin;             /* next kernel of its bin */
 } unit;
 
 /* Kernels that become one, and still grow; known by the first of them. */
@@ -122,7 +122,10 @@ static bool look(search *s, uint32_t k)
 {
     const llfi_kernel *kn = &s->p->kernel[k];
     unit *u = &s->unit[k];
-    *u = (unit){.slots = kn->stores + 2 + space_extents(s, kn), .next = NONE, .bin = NONE};
+    *u = (unit){.slots = kn->stores + 2 + space_extents(s, kn),
+                .reduces = kn->reduced != 0,
+                .next = NONE,
+                .bin = NONE};
     s->met.count = 0;
     for (uint32_t i = 0; i < kn->members; i++) {
         const llfi_node *n = llfi_node_at(s->g, kn->member[i]);
@@ -240,6 +243,8 @@ static llfi_fuse_why may_join(const search *s, uint32_t k, uint32_t to, const ll
         return LLFI_WHY_HEURISTIC;
     if (s->unit[k].permuted)
         return LLFI_WHY_PERMUTED;
+    if (s->unit[k].reduces)
+        return LLFI_WHY_REDUCES;
     llfi_fuse_why why = llfi_legal_parts(s->view->options, z);
     return why != LLFI_WHY_FUSED ? why : related(s, k, to) ? LLFI_WHY_RELATED : LLFI_WHY_FUSED;
 }
@@ -282,7 +287,7 @@ static llf_status put(search *s, uint32_t k)
         b->last = k;
     }
     s->unit[k].bin = to == NONE ? k : to;
-    if (to == NONE && !s->unit[k].permuted && !s->unit[k].hinted)
+    if (to == NONE && !s->unit[k].permuted && !s->unit[k].hinted && !s->unit[k].reduces)
         open_bin(s, k);
     return note(s, k, s->unit[k].bin) ? LLF_OK : llfi_nomem(&s->cx->diag);
 }

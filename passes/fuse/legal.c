@@ -26,6 +26,61 @@ bool llfi_legal_space(const llf_graph *g, llf_id a, llf_id b)
     return llfi_type_same_dims(llfi_type_of(g, a), llfi_type_of(g, b));
 }
 
+/* ---- reductions */
+
+static llfi_axes rows_of(const llf_graph *g, llfi_frame f)
+{
+    return llfi_axes_of(g, llfi_type_at(g, f.space)) & ~f.reduced;
+}
+
+llfi_axes llfi_legal_along(const llf_graph *g, llfi_frame f, llfi_type t)
+{
+    llfi_type space = llfi_type_at(g, f.space);
+    if (llfi_type_same_dims(t, space))
+        return llfi_axes_of(g, space);
+    llfi_axes rows = rows_of(g, f);
+    return f.reduced && llfi_axes_lie(g, t, space, rows, NULL) ? rows : LLFI_AXES_NONE;
+}
+
+llfi_fuse_why llfi_legal_frames(const llf_graph *g, llfi_frame a, llfi_frame b, llfi_frame *both)
+{
+    *both = a.reduced ? a : b;
+    if (a.reduced && b.reduced && a.reduced != b.reduced)
+        return LLFI_WHY_AXES;
+    if (llfi_type_same_dims(llfi_type_at(g, a.space), llfi_type_at(g, b.space)))
+        return LLFI_WHY_FUSED;
+    llfi_frame other = a.reduced ? b : a;
+    bool rows = !other.reduced && llfi_legal_along(g, *both, llfi_type_at(g, other.space)) != LLFI_AXES_NONE;
+    return rows ? LLFI_WHY_FUSED : LLFI_WHY_SPACE;
+}
+
+bool llfi_legal_after(const llf_graph *g, llfi_frame f)
+{
+    llfi_type t = llfi_type_at(g, f.space);
+    int64_t rows = 1, row = 1, extent;
+    bool known = true, any = false;
+    for (uint32_t i = 0; i < t.rank; i++) {
+        bool constant = llfi_dim_is_const(g->dims, t.dim[i], &extent);
+        if (f.reduced >> i & 1)
+            known = known && constant && !__builtin_mul_overflow(row, extent, &row);
+        else if (!constant || __builtin_mul_overflow(rows, extent, &rows))
+            return true;
+        any = any || !(f.reduced >> i & 1);
+    }
+    return any && (rows >= LLFI_ROWS_FEW || (known && row <= LLFI_ROW_LONG));
+}
+
+llfi_fuse_why llfi_legal_read(const llf_graph *g, llfi_frame f, llf_id p, llfi_axes way, bool wide,
+                              bool moved)
+{
+    if (!f.reduced)
+        return moved ? LLFI_WHY_MAP : LLFI_WHY_FUSED;
+    llfi_axes along = llfi_legal_along(g, f, llfi_type_of(g, p));
+    if (way != along)
+        return along == llfi_axes_of(g, llfi_type_at(g, f.space)) ? LLFI_WHY_MAP : LLFI_WHY_ROW;
+    return wide && !llfi_legal_after(g, f) ? LLFI_WHY_ROWS : LLFI_WHY_FUSED;
+}
+
 uint32_t llfi_legal_cost(const llf_graph *g, llf_id id)
 {
     const llfi_node *n = llfi_node_at(g, id);
@@ -35,8 +90,10 @@ uint32_t llfi_legal_cost(const llf_graph *g, llf_id id)
 
 bool llfi_legal_moved(const llf_graph *g, const llf_id *source, llf_id id, uint32_t k)
 {
-    llf_id p = llfi_args(g, llfi_node_at(g, id))[k];
-    return llfi_type_of(g, source[p]).rank && (source[p] != p || !llfi_same_space(g, id, k));
+    const llfi_node *n = llfi_node_at(g, id);
+    llf_id p = llfi_args(g, n)[k];
+    return llfi_type_of(g, source[p]).rank &&
+           (source[p] != p || (llfi_ops[n->op].cls != LLFI_CLASS_REDUCE && !llfi_same_space(g, id, k)));
 }
 
 uint32_t llfi_legal_moves(const llfi_fuse_view *v, llf_id id)
@@ -53,12 +110,16 @@ uint32_t llfi_legal_moves(const llfi_fuse_view *v, llf_id id)
     return moves;
 }
 
+/* Of a kernel with reductions: extents, counts and numbers of its rows, and where blocks leave what they have
+ * for one another. */
+#define ROW_SLOTS (2 * LLFI_RANK + 8)
+
 /* One 8-byte slot a buffer or scalar and two for the extent; where indices are taken apart, what that takes,
  * the space's own extents among it. */
 uint64_t llfi_legal_bytes(const llfi_fuse_size *s)
 {
     uint64_t extents = s->extents ? (uint64_t)s->extents + LLFI_RANK - 1 : 0;
-    return 8 * ((uint64_t)s->reads + s->stores + s->scalars + extents) + 16;
+    return 8 * ((uint64_t)s->reads + s->stores + s->scalars + extents + (s->phases ? ROW_SLOTS : 0)) + 16;
 }
 
 llfi_fuse_why llfi_legal_size(const llfi_fuse_options *o, const llfi_fuse_size *s)
@@ -71,7 +132,8 @@ llfi_fuse_why llfi_legal_size(const llfi_fuse_options *o, const llfi_fuse_size *
         return LLFI_WHY_PARAMS;
     if (s->moved > s->nodes + 32)
         return LLFI_WHY_DEMANDS;
-    if (s->cost > (uint64_t)o->params.max_kernel_cost)
+    uint64_t times = s->phases ? s->phases + 1u : 1; /* rows that fit nowhere are computed anew */
+    if (s->cost * times > (uint64_t)o->params.max_kernel_cost)
         return LLFI_WHY_COST;
     return LLFI_WHY_FUSED;
 }

@@ -79,7 +79,7 @@ uint32_t llfi_needs_of(const llfi_needs *x, llf_id user, uint32_t k)
     if (x->none || (!index && !llfi_legal_moved(g, x->source, user, k)))
         return 0;
     llf_id given = llfi_args(g, n)[k];
-    llfi_type from = llfi_type_of(g, x->source[given]), space = llfi_type_of(g, user);
+    llfi_type from = llfi_type_of(g, x->source[given]), space = llfi_type_at(g, llfi_space_of(g, user));
     uint32_t most = open_strides(g, from) + x->behind[given];
     if (index && (open_dims(g, from, 0) || open_dims(g, space, 0)))
         most += 4; /* a limit, where it begins and ends, and whether there is anything */
@@ -96,7 +96,7 @@ bool llfi_needs_class(llfi_needs *x, llf_id user, uint32_t k, uint64_t within, u
         return true;
     llf_id given = llfi_args(g, n)[k];
     uint64_t h = llfi_needs_dims(g, llfi_hash_u64(x->view[given], within), x->source[given]);
-    h = llfi_needs_dims(g, h, user);
+    h = llfi_needs_dims(g, h, llfi_ops[n->op].cls == LLFI_CLASS_REDUCE ? llfi_args(g, n)[0] : user);
     if (llfi_ops[n->op].cls == LLFI_CLASS_INDEX)
         h = llfi_hash_u64(llfi_hash_u64(h, (uint64_t)user << 32 | k), 1);
     size_t cursor = 0;

@@ -196,7 +196,12 @@ llf_status llfi_parts_find(llfi_parts *p, llfi_arena *arena, llfi_kernel *k)
 {
     k->parts = 1;
     k->part = NULL;
-    if (k->stores < 2)
+    k->reduced = 0;
+    for (uint32_t i = 0; i < k->members && !k->reduced; i++) {
+        k->reduced = llfi_reduced_of(p->g, k->member[i]);
+        k->space = k->reduced ? llfi_space_of(p->g, k->member[i]) : k->space;
+    }
+    if (k->stores < 2 || k->reduced)
         return LLF_OK;
     p->kernels++;
     for (uint32_t i = 0; i < k->members; i++)

@@ -3,7 +3,7 @@
 #ifndef LLFI_PLAN_H
 #define LLFI_PLAN_H
 
-#include "ir/ir.h"
+#include "ir/rows.h"
 
 /* One launch. It has one part or several: iteration spaces side by side, none of which reads what another
  * stores (horizontal fusion). Which part a node is in follows from the members alone (parts.c):
@@ -13,16 +13,29 @@
  * or when a third is in one part with both;
  * - a part's members are all that its stored values are computed from inside the kernel. A recomputed value
  *   may be a member of several parts;
- * - parts stand in the order of their lowest stored value. */
+ * - parts stand in the order of their lowest stored value.
+ *
+ * A kernel with reductions has one part, and two kinds of values. Its space is that of the reductions'
+ * operands, all of which it reduces over the same axes; a row is a point of the other axes. A point value has
+ * the dims of the space, and is computed at each of its points; a row value has the dims of the other axes,
+ * with constant 1s anywhere among them, and is computed once a row: a reduction, or what is made of such.
+ * Whoever reads a row value there is in its own row. Where a reduction reads what depends on another, rows
+ * are gone through again. */
 typedef struct llfi_kernel llfi_kernel;
 struct llfi_kernel {
     llf_id *member, *store; /* topological; values this kernel writes */
     uint32_t members, stores;
-    uint32_t parts; /* at least 1 */
-    uint32_t space; /* type id whose dims are the (first) iteration space */
+    uint32_t parts;    /* at least 1 */
+    uint32_t space;    /* type id whose dims are the (first) iteration space */
+    llfi_axes reduced; /* axes of the space that reductions go over; 0: the kernel has none */
     llfi_kernel
         *part; /* [parts], each a kernel of one part; NULL when there is just one: the kernel itself */
 };
+/* Is it computed in kernels? Composites are not there any more, views are computed where they are read. */
+static inline bool llfi_kernel_takes(llfi_class c)
+{
+    return c == LLFI_CLASS_EW || c == LLFI_CLASS_INDEX || c == LLFI_CLASS_REDUCE;
+}
 static inline const llfi_kernel *llfi_kernel_part(const llfi_kernel *k, uint32_t part)
 {
     return k->part ? &k->part[part] : k;
@@ -40,8 +53,8 @@ typedef struct {
 } llfi_plan;
 void llfi_plan_init(llfi_plan *, const llf_allocator *);
 void llfi_plan_destroy(llfi_plan *);
-/* Finds the parts of every kernel anew, from members and stores; whoever makes a plan calls this last. Linear
- * in what the parts hold. */
+/* Finds the parts of every kernel anew, and of those with reductions the space, from members and stores;
+ * whoever makes a plan calls this last. Linear in what the parts hold. */
 llf_status llfi_plan_parts(const llf_graph *, llfi_plan *);
 /* Every node in a kernel, stores as the rule says, order topological, limits kept; E_PLAN with the reason. */
 llf_status llfi_plan_verify(const llf_graph *, const llfi_plan *);

@@ -137,7 +137,7 @@ static llf_status fill(reader *r, int round)
         const llfi_label *l = &r->g->labels.at[i];
         uint32_t k = kernel_of(r, l);
         llfi_class cls = llfi_ops[llfi_node_at(r->g, l->node)->op].cls;
-        if (round == 0 && cls != LLFI_CLASS_EW && cls != LLFI_CLASS_INDEX)
+        if (round == 0 && !llfi_kernel_takes(cls))
             return refuse(r, l,
                           cls == LLFI_CLASS_VIEW ? "a view is in no kernel: it is computed where it is read"
                                                  : "a plan has primitives only: it is made after decompose");
@@ -183,8 +183,7 @@ static llf_status placed(reader *r)
             live[llfi_args(g, &g->nodes.at[i])[k]] = true;
     for (llf_id id = 0; id < g->nodes.count; id++) {
         const llfi_op_info *op = &llfi_ops[llfi_node_at(g, id)->op];
-        if (live[id] && !r->first[id] &&
-            (op->cls == LLFI_CLASS_EW || op->cls == LLFI_CLASS_INDEX || op->cls == LLFI_CLASS_COMPOSITE))
+        if (live[id] && !r->first[id] && (llfi_kernel_takes(op->cls) || op->cls == LLFI_CLASS_COMPOSITE))
             return llfi_fail_at(&g->cx->diag, LLF_E_PLAN, llfi_place_of(g, id), op->name,
                                 "%s is in no kernel", llfi_show_value(g, id).text);
     }

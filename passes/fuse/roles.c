@@ -11,6 +11,7 @@ typedef struct {
     llfi_groups *groups;
     bool *moved;           /* by node: read at other points by some user */
     bool *alone;           /* by node: by a hint not wanted beside some user */
+    bool *rows;            /* by node: a reduction, or made of one at its own points: never recomputed */
     uint32_t *behind;      /* by node: views between it and memory, where it is a view or recomputed */
     LLFI_VEC(llf_id) cone; /* a value and what only it is made of */
 } roles;
@@ -150,7 +151,7 @@ static llf_status find_cone(roles *r, llf_id v)
         for (uint32_t k = 0; k < llfi_node_at(r->g, u)->arity; k++) {
             llf_id p = llfi_fuse_operand(r->view, u, k);
             if (r->view->role[p] != LLFI_ROLE_OWN || r->moved[p] || r->alone[p] || r->view->output[p] ||
-                r->view->users[p] != 1 || llfi_type_of(r->g, p).rank == 0)
+                r->rows[p] || r->view->users[p] != 1 || llfi_type_of(r->g, p).rank == 0)
                 continue;
             if (!llfi_vec_reserve(&r->cx->mem, &r->cone, 1))
                 return llfi_nomem(&r->cx->diag);
@@ -185,6 +186,18 @@ static llf_status try_cone(roles *r, llf_id v)
     return LLF_OK;
 }
 
+/* A reduction, or values made of one at its own points? What it would be computed again for is as dear. */
+static bool of_rows(const roles *r, llf_id v)
+{
+    const llfi_node *n = llfi_node_at(r->g, v);
+    bool any = llfi_ops[n->op].cls == LLFI_CLASS_REDUCE;
+    for (uint32_t k = 0; k < n->arity && !any && r->view->role[v] == LLFI_ROLE_OWN; k++) {
+        llf_id p = llfi_fuse_operand(r->view, v, k);
+        any = r->rows[p] && llfi_legal_space(r->g, p, v) && !llfi_legal_moved(r->g, r->view->source, v, k);
+    }
+    return any;
+}
+
 static llf_status find_recomputed(roles *r)
 {
     const llf_graph *g = r->g;
@@ -193,8 +206,9 @@ static llf_status find_recomputed(roles *r)
         uint32_t views = views_behind(r, v);
         if (llfi_ops[llfi_node_at(g, v)->op].cls == LLFI_CLASS_VIEW)
             r->behind[v] = views;
-        if (r->view->role[v] != LLFI_ROLE_OWN || (!point && !r->moved[v]) || r->view->output[v] ||
-            r->alone[v] || !llfi_legal_behind(views))
+        r->rows[v] = of_rows(r, v);
+        if (r->rows[v] || r->view->role[v] != LLFI_ROLE_OWN || (!point && !r->moved[v]) ||
+            r->view->output[v] || r->alone[v] || !llfi_legal_behind(views))
             continue;
         LLF_TRY(try_recompute(r, v, views));
         if (!point && r->view->role[v] == LLFI_ROLE_OWN)
@@ -210,8 +224,9 @@ llf_status llfi_roles_recompute(llf_context *cx, llfi_arena *scratch, llfi_fuse_
     roles r = {.cx = cx, .g = view->g, .view = view, .groups = groups};
     r.moved = llfi_arena_alloc(scratch, n + 1);
     r.alone = llfi_arena_alloc(scratch, n + 1);
+    r.rows = llfi_arena_alloc(scratch, n + 1);
     r.behind = llfi_arena_alloc(scratch, (n + 1) * sizeof *r.behind);
-    if (!r.moved || !r.alone || !r.behind)
+    if (!r.moved || !r.alone || !r.rows || !r.behind)
         return llfi_nomem(&cx->diag);
     look_at_users(&r);
     llf_status st = find_recomputed(&r);

@@ -15,6 +15,8 @@ typedef struct {
     bool *live, *output;
     const llf_id *source; /* by node: behind its views */
     llfi_parts *parts;
+    llfi_ways ways;
+    uint8_t *state; /* by node: for llfi_rows_fault; NULL: no kernel reduces */
 } check;
 
 static bool leaf(const check *c, llf_id id)
@@ -42,8 +44,11 @@ static llf_status ids(const check *c, uint32_t k, const llf_id *id, uint32_t n, 
         if (id[i] >= c->g->nodes.count)
             return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u: %s %u is no node", k, what, id[i]);
         llfi_class cls = llfi_ops[llfi_node_at(c->g, id[i])->op].cls;
-        if (cls != LLFI_CLASS_EW && cls != LLFI_CLASS_INDEX)
+        if (!llfi_kernel_takes(cls))
             return refuse(c, id[i], "kernel k%u: %s %s is no primitive", k, what, NAME(c, id[i]));
+        if (cls == LLFI_CLASS_REDUCE && !llfi_reduced_of(c->g, id[i]))
+            return refuse(c, id[i], "kernel k%u: %s reduces no axis: simplification takes it away", k,
+                          NAME(c, id[i]));
         if (i && id[i] <= id[i - 1])
             return refuse(c, id[i], "kernel k%u: %ss are not in topological order at %s", k, what,
                           NAME(c, id[i]));
@@ -111,6 +116,13 @@ static bool same(const llf_id *a, uint32_t as, const llf_id *b, uint32_t bs)
     return as == bs && memcmp(a, b, as * sizeof *a) == 0;
 }
 
+static llf_status rows(check *c, uint32_t k)
+{
+    llf_id at;
+    const char *fault = llfi_rows_fault(&c->ways, &c->p->kernel[k], c->inside, k + 1, c->state, &at);
+    return fault ? refuse(c, at, "kernel k%u: %s %s", k, NAME(c, at), fault) : LLF_OK;
+}
+
 /* The parts are those of the definition, and each has its space. */
 static llf_status parts(check *c, uint32_t k, llfi_arena *arena)
 {
@@ -119,6 +131,10 @@ static llf_status parts(check *c, uint32_t k, llfi_arena *arena)
     LLF_TRY(llfi_parts_find(c->parts, arena, &want));
     if (kn->parts != want.parts || !kn->part != !want.part)
         return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u has %u parts, not %u", k, want.parts, kn->parts);
+    if (kn->reduced != want.reduced || (kn->reduced && kn->space != want.space))
+        return llfi_fail(c->diag, LLF_E_PLAN, "kernel k%u does not reduce what its labels say", k);
+    if (kn->reduced)
+        return rows(c, k);
     for (uint32_t i = 0; i < kn->parts; i++) {
         const llfi_kernel *a = llfi_kernel_part(kn, i), *b = llfi_kernel_part(&want, i);
         if (!same(a->member, a->members, b->member, b->members) ||
@@ -263,6 +279,13 @@ static llf_status prepare(check *c, llfi_arena *arena)
     if (!c->inside || !c->first || !c->stored || !c->used || !c->looked || !c->outside || !c->live ||
         !c->output || !c->parts)
         return llfi_nomem(c->diag);
+    for (uint32_t k = 0; k < c->p->kernels && !c->state; k++) {
+        if (!c->p->kernel[k].reduced)
+            continue;
+        c->state = llfi_arena_alloc(arena, n);
+        if (!c->state || !llfi_ways_init(&c->ways, c->g, c->source, arena))
+            return llfi_nomem(c->diag);
+    }
     for (size_t i = 0; i < c->g->outputs.count; i++) {
         llf_id out = c->g->outputs.at[i];
         if (leaf(c, out) || c->source[out] != out || c->output[c->g->outputs.at[i]])
