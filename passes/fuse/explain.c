@@ -35,7 +35,9 @@ typedef struct {
     uint32_t *mark;   /* by node: last kernel that counted it */
     uint32_t stamp;
     llfi_needs needs;
-    content *of; /* by kernel */
+    llfi_ways ways;
+    uint32_t *phase; /* by node: reductions before it in the last kernel looked at that has it, itself too */
+    content *of;     /* by kernel */
     LLFI_VEC(moved_pair) moved;
     llfi_map moved_index;
 } explain;
@@ -102,6 +104,39 @@ static bool operand(explain *x, uint32_t k, llf_id id, uint32_t a)
     return true;
 }
 
+static bool in(const uint32_t *list, uint32_t count, uint32_t id)
+{
+    uint32_t lo = 0, hi = count;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (list[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < count && list[lo] == id;
+}
+
+/* Reductions of the kernel that wait for one another. */
+static uint32_t phases(explain *x, const llfi_kernel *kn)
+{
+    uint32_t most = 0;
+    for (uint32_t m = 0; m < kn->members && kn->reduced; m++)
+        x->phase[kn->member[m]] = 0;
+    for (uint32_t m = 0; m < kn->members && kn->reduced; m++) {
+        llf_id id = kn->member[m];
+        uint32_t phase = 0;
+        for (uint32_t a = 0; a < llfi_node_at(x->g, id)->arity; a++) {
+            llf_id p = llfi_fuse_operand(&x->view, id, a);
+            if (x->phase[p] > phase && in(kn->member, kn->members, p))
+                phase = x->phase[p];
+        }
+        x->phase[id] = phase + (llfi_reduced_of(x->g, id) != 0);
+        most = x->phase[id] > most ? x->phase[id] : most;
+    }
+    return most;
+}
+
 static llf_status look(explain *x, uint32_t k)
 {
     const llfi_kernel *kn = &x->p->kernel[k];
@@ -114,7 +149,8 @@ static llf_status look(explain *x, uint32_t k)
     c->kind = llfi_arena_alloc(x->arena, edges * sizeof *c->kind);
     if (!c->scalar || !c->kind)
         return LLF_E_NOMEM;
-    c->size = (llfi_fuse_size){.nodes = kn->members, .reads = c->reads, .stores = kn->stores};
+    c->size = (llfi_fuse_size){
+        .nodes = kn->members, .reads = c->reads, .stores = kn->stores, .phases = phases(x, kn)};
     x->stamp++;
     for (uint32_t m = 0; m < kn->members; m++) {
         c->size.cost += llfi_legal_cost(x->g, kn->member[m]);
@@ -183,10 +219,11 @@ static llf_status prepare(explain *x)
     x->store = llfi_arena_alloc(x->arena, n * sizeof *x->store);
     x->first = llfi_arena_alloc(x->arena, n * sizeof *x->first);
     x->mark = llfi_arena_alloc(x->arena, n * sizeof *x->mark);
+    x->phase = llfi_arena_alloc(x->arena, n * sizeof *x->phase);
     x->met = llfi_arena_alloc(x->arena, k * sizeof *x->met);
     x->of = llfi_arena_alloc(x->arena, k * sizeof *x->of);
     if (!x->view.role || !x->view.output || !x->view.users || !x->view.source || !x->view.hint ||
-        !x->view.spread || !x->store || !x->first || !x->mark || !x->met || !x->of)
+        !x->view.spread || !x->store || !x->first || !x->mark || !x->phase || !x->met || !x->of)
         return LLF_E_NOMEM;
     for (size_t i = 0; i < x->g->outputs.count; i++)
         x->view.output[x->g->outputs.at[i]] = true;
@@ -199,25 +236,13 @@ static llf_status prepare(explain *x)
         for (uint32_t a = 0; a < node->arity && cls != LLFI_CLASS_VIEW; a++)
             x->view.users[x->view.source[llfi_args(x->g, node)[a]]]++;
     }
-    if (!llfi_needs_init(&x->needs, x->g, x->view.source, x->arena, x->p->mem))
+    if (!llfi_ways_init(&x->ways, x->g, x->view.source, x->arena) ||
+        !llfi_needs_init(&x->needs, x->g, x->view.source, x->arena, x->p->mem))
         return LLF_E_NOMEM;
     return index_readers(x);
 }
 
 /* ---- why not */
-
-static bool in(const uint32_t *list, uint32_t count, uint32_t id)
-{
-    uint32_t lo = 0, hi = count;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (list[mid] < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < count && list[lo] == id;
-}
 
 /* Size of two kernels as one; stores at most: some may become internal. What both have is looked for from the
  * smaller one, so that a large kernel is not gone through for each of its many neighbours. */
@@ -228,6 +253,7 @@ static llfi_fuse_size both(const explain *x, uint32_t a, uint32_t b)
     const content *l = &x->of[swap ? b : a], *m = &x->of[swap ? a : b];
     llfi_fuse_size s = m->size;
     s.stores += l->size.stores;
+    s.phases += l->size.phases;
     for (uint32_t i = 0; i < little->members; i++)
         if (!in(big->member, big->members, little->member[i])) {
             s.nodes++;
@@ -272,15 +298,57 @@ static llfi_fuse_why why_not_parts(explain *x, uint32_t ka, uint32_t kb)
     return why != LLFI_WHY_FUSED ? why : between(x, ka, kb) ? LLFI_WHY_CYCLE : LLFI_WHY_ORDER;
 }
 
-/* `a` and `b` are the nodes through which the kernels meet. */
-static llfi_fuse_why why_apart(explain *x, uint32_t ka, uint32_t kb, relation rel, llf_id a, llf_id b)
+/* Two kernels of which one reduces at least: their frame, were they one, and how `to` reads what `from`
+ * stores there. */
+static llfi_fuse_why why_no_row(const explain *x, llfi_frame f, uint32_t from, uint32_t to)
+{
+    const llfi_kernel *kn = &x->p->kernel[to];
+    llfi_fuse_why why = LLFI_WHY_FUSED;
+    for (uint32_t m = 0; m < kn->members && why == LLFI_WHY_FUSED; m++) {
+        llfi_type space = llfi_type_at(x->g, llfi_space_of(x->g, kn->member[m]));
+        llfi_axes own = llfi_axes_of(x->g, space), at = llfi_legal_along(x->g, f, space);
+        for (uint32_t a = 0; a < llfi_node_at(x->g, kn->member[m])->arity && why == LLFI_WHY_FUSED; a++) {
+            llf_id p = llfi_fuse_operand(&x->view, kn->member[m], a);
+            if (x->store[p] != from + 1 || in(kn->member, kn->members, p))
+                continue;
+            llfi_axes way = llfi_way(&x->ways, kn->member[m], a);
+            bool none = way == LLFI_AXES_NONE || at == LLFI_AXES_NONE;
+            why = llfi_legal_read(x->g, f, p, none ? LLFI_AXES_NONE : llfi_axes_lift(way, own, at),
+                                  way != own, llfi_legal_moved(x->g, x->view.source, kn->member[m], a));
+        }
+    }
+    return why;
+}
+
+static llfi_frame frame_of(const explain *x, uint32_t k, llf_id met)
+{
+    const llfi_kernel *kn = &x->p->kernel[k];
+    return (llfi_frame){kn->reduced ? kn->space : llfi_node_at(x->g, met)->type, kn->reduced};
+}
+
+static llfi_fuse_why why_no_rows(const explain *x, uint32_t ka, uint32_t kb, llf_id in_a, llf_id in_b)
+{
+    llfi_frame f;
+    llfi_fuse_why why = llfi_legal_frames(x->g, frame_of(x, ka, in_a), frame_of(x, kb, in_b), &f);
+    if (why == LLFI_WHY_FUSED)
+        why = why_no_row(x, f, ka, kb);
+    return why == LLFI_WHY_FUSED ? why_no_row(x, f, kb, ka) : why;
+}
+
+/* `a` and `b` are the nodes through which the kernels meet, `a` the first; `mine` is the one in ka. */
+static llfi_fuse_why why_apart(explain *x, uint32_t ka, uint32_t kb, relation rel, llf_id a, llf_id b,
+                               llf_id mine)
 {
     bool hinted;
     if (llfi_hint_score(&x->view, a, b, &hinted) < 0)
         return hinted ? LLFI_WHY_HINT : LLFI_WHY_HEURISTIC;
-    if (!llfi_legal_space(x->g, a, b))
+    if (x->p->kernel[ka].reduced || x->p->kernel[kb].reduced) {
+        llfi_fuse_why why = why_no_rows(x, ka, kb, mine, a == mine ? b : a);
+        if (why != LLFI_WHY_FUSED)
+            return why;
+    } else if (!llfi_legal_space(x->g, a, b))
         return rel == SIBLING ? why_not_parts(x, ka, kb) : LLFI_WHY_SPACE;
-    if (reads_moved(x, ka, kb) || reads_moved(x, kb, ka))
+    else if (reads_moved(x, ka, kb) || reads_moved(x, kb, ka))
         return LLFI_WHY_MAP;
     llfi_fuse_size s = both(x, ka, kb);
     llfi_fuse_why why = llfi_legal_size(x->o, &s);
@@ -320,7 +388,7 @@ static void neighbour(explain *x, uint32_t k, uint32_t j, relation rel, llf_id v
         b = other;
     }
     llfi_str_printf(s, "  not with k%u (%s): %s\n", j, text[rel],
-                    llfi_why_text(why_apart(x, k, j, rel, a, b)));
+                    llfi_why_text(why_apart(x, k, j, rel, a, b, mine)));
 }
 
 static void neighbours(explain *x, uint32_t k, llfi_str *s)
@@ -380,6 +448,10 @@ static void part(const explain *x, const llfi_kernel *kn, const llf_id *read, ui
 {
     llfi_str_printf(s, "  %u node%s over ", kn->members, kn->members > 1 ? "s" : "");
     llfi_type_print(x->g, kn->space, s);
+    for (uint32_t i = 0, some = 0; i < LLFI_RANK; i++)
+        if (kn->reduced >> i & 1)
+            llfi_str_printf(s, "%s%u", some++ ? ", " : " reduced over axes [", i);
+    llfi_str_puts(s, kn->reduced ? "]" : "");
     uint64_t cost = 0;
     for (uint32_t m = 0; m < kn->members; m++)
         cost += llfi_legal_cost(x->g, kn->member[m]);
