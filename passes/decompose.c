@@ -170,6 +170,34 @@ static llf_status narrow(llfi_rewrite *r, llf_id old)
     return llfi_rewrite_op_n(r, old, (llf_op)n->op, count, r->arg, n->attr, &r->map[old]);
 }
 
+static bool reduces_nothing(const llfi_rewrite *r, llf_id old)
+{
+    const llfi_node *n = &r->old[old];
+    return llfi_ops[n->op].cls == LLFI_CLASS_REDUCE && llfi_list_at(r->g, n->attr).count == LLFI_REDUCE_AXES;
+}
+
+/* A reduction over no axis is no kernel's: each point is the one element of its row. */
+static llf_status point_of(llfi_rewrite *r, llf_id old)
+{
+    const llfi_node *n = &r->old[old];
+    llf_id x = r->map[n->arg[0]];
+    llf_dtype from = llfi_dtype_of(r->g, x), to = llfi_type_at(r->g, n->type).dtype;
+    if (n->op == LLF_OP_ARGMAX || n->op == LLF_OP_ARGMIN) { /* the first */
+        int64_t dim[LLFI_RANK];
+        llfi_type t = llfi_type_at(r->g, n->type);
+        for (uint32_t i = 0; i < t.rank; i++)
+            dim[i] = t.dim[i];
+        uint32_t shape = llfi_list_make(r->g, t.rank, dim);
+        LLF_TRY(shape == UINT32_MAX ? llfi_nomem(&r->g->cx->diag) : LLF_OK);
+        LLF_TRY(llfi_rewrite_const(r, LLF_I64, 0, &x));
+        return llfi_rewrite_op(r, old, LLF_OP_BROADCAST_TO, &x, shape, &r->map[old]);
+    }
+    if (!llfi_dtype_is_float(from) && llfi_dtype_is_float16(to)) /* kept in f32, and rounded twice */
+        LLF_TRY(llfi_rewrite_op(r, old, LLF_OP_CAST, &x, LLF_F32, &x));
+    r->map[old] = x;
+    return llfi_dtype_of(r->g, x) == to ? LLF_OK : llfi_rewrite_op(r, old, LLF_OP_CAST, &x, to, &r->map[old]);
+}
+
 llf_status llfi_pass_decompose(llfi_pass *p, llf_graph *g)
 {
     llfi_rewrite r;
@@ -180,6 +208,7 @@ llf_status llfi_pass_decompose(llfi_pass *p, llf_graph *g)
             continue;
         llf_status st = llfi_ops[o].cls == LLFI_CLASS_COMPOSITE ? expand(&r, i)
                         : r.old[i].arity > MOST_OPERANDS        ? narrow(&r, i)
+                        : reduces_nothing(&r, i)                ? point_of(&r, i)
                                                                 : llfi_rewrite_copy(&r, i);
         if (st != LLF_OK) {
             llfi_rewrite_abort(&r);

@@ -386,6 +386,67 @@ static bool squeeze_expand(want *w)
     return inner->op == LLF_OP_EXPAND_DIMS && inner->attr == w->attr && becomes(w, inner->arg[0]);
 }
 
+/* ---- reductions */
+
+/* A reduction of one element a row is that element, rounded once or twice: x without the axes, or cast. */
+static bool reduces_ones(want *w)
+{
+    int64_t axis[LLFI_RANK], extent;
+    llfi_list l = list_of(w, w->attr);
+    llfi_type x = llfi_type_of(w->g, w->arg[0]), y = llfi_type_at(w->g, w->type);
+    uint32_t n = 0;
+    for (uint32_t i = LLFI_REDUCE_AXES; i < l.count; i++) {
+        axis[n++] = l.at[i];
+        if (!llfi_dim_is_const(w->g->dims, x.dim[l.at[i]], &extent) || extent != 1)
+            return false;
+    }
+    if (x.dtype == y.dtype && x.rank == y.rank)
+        return becomes(w, w->arg[0]);
+    bool twice = !llfi_dtype_is_float(x.dtype) && llfi_dtype_is_float16(y.dtype); /* through f32 */
+    if (twice || (x.dtype != y.dtype && x.rank != y.rank) ||
+        (x.dtype == y.dtype && !takes(w, n, axis))) /* two nodes are no simplification */
+        return false;
+    w->op = x.dtype == y.dtype ? LLF_OP_SQUEEZE : LLF_OP_CAST;
+    w->attr = x.dtype == y.dtype ? w->attr : (uint64_t)y.dtype;
+    return true;
+}
+
+/* sum over axes of constant extent 1 */
+static bool sum_ones(want *w)
+{
+    return reduces_ones(w);
+}
+
+/* prod over axes of constant extent 1 */
+static bool prod_ones(want *w)
+{
+    return reduces_ones(w);
+}
+
+/* max over axes of constant extent 1 */
+static bool max_ones(want *w)
+{
+    return reduces_ones(w);
+}
+
+/* min over axes of constant extent 1 */
+static bool min_ones(want *w)
+{
+    return reduces_ones(w);
+}
+
+/* any over axes of constant extent 1 */
+static bool any_ones(want *w)
+{
+    return reduces_ones(w);
+}
+
+/* all over axes of constant extent 1 */
+static bool all_ones(want *w)
+{
+    return reduces_ones(w);
+}
+
 /* fold's own equation stands in the table to be counted; it is no rewrite of this pass. */
 static bool fold_exact(want *w)
 {

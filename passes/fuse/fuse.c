@@ -357,21 +357,8 @@ static llf_status run(search *s, llfi_plan *plan)
     return write_plan(s, plan);
 }
 
-/* Until the planner knows reductions. */
-static llf_status schedulable(const llf_graph *g)
-{
-    for (llf_id i = 0; i < g->nodes.count; i++) {
-        const llfi_op_info *o = &llfi_ops[llfi_node_at(g, i)->op];
-        if (o->cls == LLFI_CLASS_REDUCE || llfi_node_at(g, i)->op == LLF_OP_COUNT)
-            return llfi_fail_at(&g->cx->diag, LLF_E_UNSUPPORTED, llfi_place_of(g, i), o->name,
-                                "%s cannot be scheduled on any target yet", o->name);
-    }
-    return LLF_OK;
-}
-
 llf_status llfi_pass_fuse(llfi_pass *p, llf_graph *g)
 {
-    LLF_TRY(schedulable(g));
     llfi_fuse_options o = *p->fuse;
     if (!o.heuristic)
         o.heuristic = llfi_heuristic_find("greedy");

@@ -263,6 +263,9 @@ static llf_status order(walk *w, llfi_arena *arena, llfi_demands *out)
 llf_status llfi_demands_make(llf_graph *g, const llfi_kernel *kernel, llfi_arena *arena, llfi_demands *out)
 {
     *out = (llfi_demands){0};
+    if (kernel->reduced)
+        return llfi_fail_at(&g->cx->diag, LLF_E_UNSUPPORTED, llfi_place_of(g, kernel->store[0]), NULL,
+                            "no target has kernels with reductions yet");
     llfi_type space = llfi_type_at(g, kernel->space);
     llfi_dim extent[LLFI_RANK] = {0};
     if (space.rank)

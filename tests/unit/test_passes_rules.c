@@ -40,6 +40,12 @@ static const char *const firing[] = {
     [LLFI_RULE_squeeze_none] = UNARY("f32", "  %r = squeeze %x, axes=[]\n"),
     [LLFI_RULE_squeeze_expand] =
         UNARY("f32", "  %a = expand_dims %x, axes=[-1]\n  %r = squeeze %a, axes=[1]\n"),
+    [LLFI_RULE_sum_ones] = "graph @t(%x: f32[N, 1]) {\n  %r = sum %x, axes=[1]\n  ret %r\n}\n",
+    [LLFI_RULE_prod_ones] = "graph @t(%x: i32[1]) {\n  %r = prod %x, keepdims, out=f32\n  ret %r\n}\n",
+    [LLFI_RULE_max_ones] = "graph @t(%x: bf16[1, N, 1]) {\n  %r = max %x, axes=[0, 2]\n  ret %r\n}\n",
+    [LLFI_RULE_min_ones] = "graph @t(%x: bool[1, N]) {\n  %r = min %x, axes=[0], keepdims\n  ret %r\n}\n",
+    [LLFI_RULE_any_ones] = "graph @t(%x: f32[N, 1]) {\n  %r = any %x, axes=[1], keepdims\n  ret %r\n}\n",
+    [LLFI_RULE_all_ones] = "graph @t(%x: bool[1]) {\n  %r = all %x\n  ret %r\n}\n",
     [LLFI_RULE_fold_exact] = UNARY("f32", "  %a = add 1.0:f32, 2.0\n  %r = mul %x, %a\n"),
 };
 _Static_assert(LLFI_COUNT(firing) == LLFI_RULES, "a rule of rules.def has no graph here");
@@ -90,6 +96,12 @@ static const char *const silent[] = {
     "graph @t(%x: f32[N]) {\n  %a = slice %x, at=[1:]\n  %r = slice %a, at=[1:]\n  ret %r\n}\n",
     "graph @t(%x: f32[N]) {\n  %a = broadcast_to %x, shape=[1]\n  %r = broadcast_to %a, shape=[4]\n  ret "
     "%r\n}\n",
+    /* Two nodes in place of one; two roundings; extents that only run time knows; places are no elements. */
+    "graph @t(%x: f32[N, 1]) {\n  %r = sum %x, axes=[1], out=f64\n  ret %r\n}\n",
+    "graph @t(%x: i32[1]) {\n  %r = sum %x, keepdims, out=f16\n  ret %r\n}\n",
+    UNARY("f32", "  %r = max %x\n"),
+    "graph @t(%x: f32[N, 1]) {\n  %r = sum %x\n  ret %r\n}\n",
+    "graph @t(%x: f32[1]) {\n  %r = argmax %x\n  ret %r\n}\n",
     /* The result would have extent M, not N. */
     "graph @t(%x: f32[N], %y: f32[M]) {\n  %a = neg %x\n  %r = add %a, %y\n  ret %r\n}\n",
     "graph @t(%x: f32[4], %y: f32[1]) {\n  %c = lt %x, 0.0\n  %r = where %c, %y, %y\n  ret %r\n}\n",
