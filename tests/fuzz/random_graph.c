@@ -266,6 +266,7 @@ enum {
 #define EW(id, ...) RULED_##id = LLF_OP_##id,
 #define VIEW EW
 #define INDEX EW
+#define REDUCE EW
 #include "llfuse/ops.def"
     RULED_NONE = LLF_OPS
 };
@@ -286,7 +287,8 @@ static llf_op random_op(maker *m)
     uint32_t op;
     do
         op = rg_chance(m->r, 30) ? ruled[rg_below(m->r, LLFI_COUNT(ruled))] : rg_below(m->r, LLF_OP_IOTA + 1);
-    while (op == RULED_NONE || op == LLF_OP_INPUT || op == LLF_OP_CONST || (!m->views && moves(op)));
+    while (op == RULED_NONE || op == LLF_OP_INPUT || op == LLF_OP_CONST ||
+           llfi_ops[op].cls == LLFI_CLASS_REDUCE || (!m->views && moves(op)));
     return (llf_op)op;
 }
 
