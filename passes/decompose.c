@@ -176,26 +176,24 @@ static bool reduces_nothing(const llfi_rewrite *r, llf_id old)
     return llfi_ops[n->op].cls == LLFI_CLASS_REDUCE && llfi_list_at(r->g, n->attr).count == LLFI_REDUCE_AXES;
 }
 
-/* A reduction over no axis is no kernel's: each point is the one element of its row. */
-static llf_status point_of(llfi_rewrite *r, llf_id old)
+/* A reduction over no axis, whose rows are points, becomes one over an axis of extent 1. */
+static llf_status over_one(llfi_rewrite *r, llf_id old)
 {
     const llfi_node *n = &r->old[old];
     llf_id x = r->map[n->arg[0]];
-    llf_dtype from = llfi_dtype_of(r->g, x), to = llfi_type_at(r->g, n->type).dtype;
-    if (n->op == LLF_OP_ARGMAX || n->op == LLF_OP_ARGMIN) { /* the first */
-        int64_t dim[LLFI_RANK];
-        llfi_type t = llfi_type_at(r->g, n->type);
-        for (uint32_t i = 0; i < t.rank; i++)
-            dim[i] = t.dim[i];
-        uint32_t shape = llfi_list_make(r->g, t.rank, dim);
-        LLF_TRY(shape == UINT32_MAX ? llfi_nomem(&r->g->cx->diag) : LLF_OK);
-        LLF_TRY(llfi_rewrite_const(r, LLF_I64, 0, &x));
-        return llfi_rewrite_op(r, old, LLF_OP_BROADCAST_TO, &x, shape, &r->map[old]);
-    }
-    if (!llfi_dtype_is_float(from) && llfi_dtype_is_float16(to)) /* kept in f32, and rounded twice */
-        LLF_TRY(llfi_rewrite_op(r, old, LLF_OP_CAST, &x, LLF_F32, &x));
-    r->map[old] = x;
-    return llfi_dtype_of(r->g, x) == to ? LLF_OK : llfi_rewrite_op(r, old, LLF_OP_CAST, &x, to, &r->map[old]);
+    int64_t rank = llfi_type_of(r->g, x).rank, out = llfi_list_at(r->g, n->attr).at[LLFI_REDUCE_OUT];
+    if (rank == LLFI_RANK)
+        return llfi_fail_at(&r->g->cx->diag, LLF_E_LIMIT, (llfi_place){r->g->file, n->line, n->col},
+                            llfi_ops[n->op].name, "%s: over no axis of %u", llfi_ops[n->op].name, LLFI_RANK);
+    uint32_t axes = llfi_list_make(r->g, 1, &rank);
+    uint32_t attr = llfi_list_make(r->g, LLFI_REDUCE_AXES + 1, (const int64_t[]){0, out, rank});
+    if (axes == UINT32_MAX || attr == UINT32_MAX)
+        return llfi_nomem(&r->g->cx->diag);
+    LLF_TRY(llfi_rewrite_op(r, old, LLF_OP_EXPAND_DIMS, &x, axes, &x));
+    LLF_TRY(llfi_rewrite_op(r, old, (llf_op)n->op, &x, attr, &r->map[old]));
+    for (uint32_t k = 1; k < llfi_op_results(&llfi_ops[n->op]); k++)
+        r->map[old + k] = r->map[old] + k;
+    return LLF_OK;
 }
 
 llf_status llfi_pass_decompose(llfi_pass *p, llf_graph *g)
@@ -208,7 +206,7 @@ llf_status llfi_pass_decompose(llfi_pass *p, llf_graph *g)
             continue;
         llf_status st = llfi_ops[o].cls == LLFI_CLASS_COMPOSITE ? expand(&r, i)
                         : r.old[i].arity > MOST_OPERANDS        ? narrow(&r, i)
-                        : reduces_nothing(&r, i)                ? point_of(&r, i)
+                        : reduces_nothing(&r, i)                ? over_one(&r, i)
                                                                 : llfi_rewrite_copy(&r, i);
         if (st != LLF_OK) {
             llfi_rewrite_abort(&r);

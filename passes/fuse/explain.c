@@ -467,7 +467,8 @@ static llf_status one(explain *x, uint32_t k, llfi_str *s)
     const llfi_kernel *kn = &x->p->kernel[k];
     llfi_str_printf(s, "k%u: ", k);
     for (uint32_t m = 0; m < kn->members && m < 10; m++)
-        llfi_str_printf(s, "%s%s", m ? " " : "", llfi_ops[llfi_node_at(x->g, kn->member[m])->op].name);
+        if (llfi_maker(x->g, kn->member[m]) == kn->member[m])
+            llfi_str_printf(s, "%s%s", m ? " " : "", llfi_ops[llfi_node_at(x->g, kn->member[m])->op].name);
     llfi_str_printf(s, "%s\n", kn->members > 10 ? " ..." : "");
     if (kn->parts > 1)
         llfi_str_printf(s, "  %u parts side by side\n", kn->parts);

@@ -136,10 +136,21 @@ static llf_status join_best(search *s, llf_id v, uint32_t *group, uint32_t *join
     return llfi_group_open(&s->groups, v, group);
 }
 
+/* A further result is where its op is, which made room for it. */
+static llf_status place_result(search *s, llf_id v)
+{
+    llfi_fuse_size size;
+    uint32_t level, group = llfi_group_find(&s->groups, llfi_maker(s->g, v));
+    (void)llfi_group_may_join(&s->groups, group, v, &size, &level);
+    return llfi_group_join(&s->groups, group, v, &size, level);
+}
+
 static llf_status place(search *s, llf_id v)
 {
     uint32_t group, joined;
     LLF_TRY(llfi_group_wants(&s->groups, v));
+    if (llfi_maker(s->g, v) != v)
+        return place_result(s, v);
     candidates(s, v);
     LLF_TRY(join_best(s, v, &group, &joined));
     for (uint32_t i = joined + 1; i < s->count; i++) { /* the others are brought together by v */

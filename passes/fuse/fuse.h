@@ -33,6 +33,15 @@ static inline llf_id llfi_fuse_operand(const llfi_fuse_view *v, llf_id id, uint3
     return v->source[llfi_args(v->g, llfi_node_at(v->g, id))[k]];
 }
 
+/* Values of an op that are in kernels: its own node, and further results that are alive. */
+static inline uint32_t llfi_live_results(const llfi_fuse_view *v, llf_id id)
+{
+    uint32_t n = 1;
+    for (uint32_t k = 1; k < llfi_op_results(&llfi_ops[llfi_node_at(v->g, id)->op]); k++)
+        n += v->role[id + k] != LLFI_ROLE_DEAD;
+    return n;
+}
+
 /* Size of a kernel, as the caps count it. */
 typedef struct {
     uint32_t nodes;

@@ -319,9 +319,10 @@ llfi_fuse_why llfi_group_may_join(const llfi_groups *gs, uint32_t group, llf_id 
     uint32_t phase = phase_in(gs, group, v);
     bool fits = why == LLFI_WHY_FUSED;
     s.phases = phase > s.phases ? phase : s.phases;
-    s.nodes++;
     s.moved += llfi_legal_moves(view, v);
-    s.stores++;
+    uint32_t results = llfi_maker(view->g, v) == v ? llfi_live_results(view, v) : 0; /* with the op itself */
+    s.nodes += results;
+    s.stores += results;
     s.cost += llfi_legal_cost(view->g, v);
     for (size_t i = 0; i < gs->want.count; i++) {
         llf_id p = gs->want.at[i].id;

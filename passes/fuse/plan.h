@@ -31,10 +31,11 @@ struct llfi_kernel {
     llfi_kernel
         *part; /* [parts], each a kernel of one part; NULL when there is just one: the kernel itself */
 };
-/* Is it computed in kernels? Composites are not there any more, views are computed where they are read. */
+/* Is it computed in kernels? A further result is where its op is, if some output needs it. Composites are not
+ * there any more, views are computed where they are read. */
 static inline bool llfi_kernel_takes(llfi_class c)
 {
-    return c == LLFI_CLASS_EW || c == LLFI_CLASS_INDEX || c == LLFI_CLASS_REDUCE;
+    return c == LLFI_CLASS_EW || c == LLFI_CLASS_INDEX || c == LLFI_CLASS_REDUCE || c == LLFI_CLASS_RESULT;
 }
 static inline const llfi_kernel *llfi_kernel_part(const llfi_kernel *k, uint32_t part)
 {

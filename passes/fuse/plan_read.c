@@ -83,6 +83,7 @@ typedef struct {
     uint32_t *first;  /* by node: its first kernel, plus 1 */
     uint32_t *inside; /* by node: last kernel seen that has it, plus 1 */
     bool *stored;     /* by node */
+    bool *live;       /* by node: some output needs it */
     const llf_id *source;
 } reader;
 
@@ -130,7 +131,18 @@ static llf_status refuse(const reader *r, const llfi_label *l, const char *why)
                         llfi_show_value(r->g, l->node).text, why);
 }
 
-/* Counts members (round 0), then writes them in the order of nodes. */
+static void add(reader *r, uint32_t k, llf_id id, int round)
+{
+    llfi_kernel *kn = &r->p->kernel[k];
+    if (!r->first[id] || k + 1 < r->first[id])
+        r->first[id] = k + 1;
+    if (round)
+        kn->member[kn->members] = id;
+    kn->members++;
+}
+
+/* Counts members (round 0), then writes them in the order of nodes. Further results have no label of their
+ * own. */
 static llf_status fill(reader *r, int round)
 {
     for (size_t i = 0; i < r->g->labels.count; i++) {
@@ -144,12 +156,10 @@ static llf_status fill(reader *r, int round)
         if (round == 0 && r->last[k] == l->node + 1)
             return refuse(r, l, "the same kernel stands twice");
         r->last[k] = l->node + 1;
-        if (!r->first[l->node] || k + 1 < r->first[l->node])
-            r->first[l->node] = k + 1;
-        llfi_kernel *kn = &r->p->kernel[k];
-        if (round)
-            kn->member[kn->members] = l->node;
-        kn->members++;
+        add(r, k, l->node, round);
+        for (uint32_t n = 1; n < llfi_op_results(&llfi_ops[llfi_node_at(r->g, l->node)->op]); n++)
+            if (r->live[l->node + n])
+                add(r, k, l->node + n, round);
     }
     return LLF_OK;
 }
@@ -169,21 +179,25 @@ static llf_status members(reader *r)
     return fill(r, 1);
 }
 
+static bool find_live(reader *r)
+{
+    const llf_graph *g = r->g;
+    r->live = llfi_arena_alloc(&r->scratch, g->nodes.count + 1);
+    for (size_t i = 0; r->live && i < g->outputs.count; i++)
+        r->live[g->outputs.at[i]] = true;
+    for (size_t i = g->nodes.count; r->live && i-- > 0;)
+        for (uint32_t k = 0; r->live[i] && k < g->nodes.at[i].arity; k++)
+            r->live[llfi_args(g, &g->nodes.at[i])[k]] = true;
+    return r->live != NULL;
+}
+
 /* Is every node that an output needs in a kernel? Asked first: what misses it would be blamed otherwise. */
 static llf_status placed(reader *r)
 {
     const llf_graph *g = r->g;
-    bool *live = llfi_arena_alloc(&r->scratch, g->nodes.count + 1);
-    if (!live)
-        return llfi_nomem(&g->cx->diag);
-    for (size_t i = 0; i < g->outputs.count; i++)
-        live[g->outputs.at[i]] = true;
-    for (size_t i = g->nodes.count; i-- > 0;)
-        for (uint32_t k = 0; live[i] && k < g->nodes.at[i].arity; k++)
-            live[llfi_args(g, &g->nodes.at[i])[k]] = true;
     for (llf_id id = 0; id < g->nodes.count; id++) {
         const llfi_op_info *op = &llfi_ops[llfi_node_at(g, id)->op];
-        if (live[id] && !r->first[id] && (llfi_kernel_takes(op->cls) || op->cls == LLFI_CLASS_COMPOSITE))
+        if (r->live[id] && !r->first[id] && (llfi_kernel_takes(op->cls) || op->cls == LLFI_CLASS_COMPOSITE))
             return llfi_fail_at(&g->cx->diag, LLF_E_PLAN, llfi_place_of(g, id), op->name,
                                 "%s is in no kernel", llfi_show_value(g, id).text);
     }
@@ -226,7 +240,7 @@ static llf_status read_labels(reader *r)
     r->inside = llfi_arena_alloc(&r->scratch, n * sizeof *r->inside);
     r->stored = llfi_arena_alloc(&r->scratch, n);
     r->source = llfi_sources_make(r->g, &r->scratch);
-    if (!r->first || !r->inside || !r->stored || !r->source)
+    if (!r->first || !r->inside || !r->stored || !r->source || !find_live(r))
         return llfi_nomem(&r->g->cx->diag);
     LLF_TRY(number_kernels(r));
     LLF_TRY(members(r));
@@ -304,7 +318,8 @@ static llf_status move(const llf_graph *text, const llfi_plan *p, const llf_grap
     moved->kernel = llfi_arena_alloc(&moved->arena, (p->kernels + 1) * sizeof *moved->kernel);
     bool ok = a && b && to && moved->kernel;
     for (uint32_t i = 0; ok && i < lines; i++)
-        to[a[i]] = b[i];
+        for (uint32_t k = 0; k < llfi_op_results(&llfi_ops[llfi_node_at(text, a[i])->op]); k++)
+            to[a[i] + k] = b[i] + k;
     for (uint32_t k = 0; ok && k < p->kernels; k++)
         ok = move_kernel(&p->kernel[k], to, &moved->arena, g, &moved->kernel[k]);
     if (!ok)

@@ -164,20 +164,29 @@ static llf_status operands(check *c, uint32_t k)
         }
     }
     for (uint32_t i = 0; i < kn->members; i++) {
-        llf_id id = kn->member[i];
-        if (c->used[id] != k + 1 && c->stored[id] != k + 1)
+        llf_id id = kn->member[i], maker = llfi_maker(c->g, id);
+        for (uint32_t r = 1; r < llfi_op_results(&llfi_ops[llfi_node_at(c->g, id)->op]); r++)
+            if (c->live[id + r] && c->inside[id + r] != k + 1)
+                return refuse(c, id, "kernel k%u: %s is there without its op's other results", k,
+                              NAME(c, id));
+        if (maker != id && (c->inside[maker] != k + 1 || !c->live[id]))
+            return refuse(c, id, "kernel k%u: %s is there without its op, or in vain", k, NAME(c, id));
+        if (maker == id && c->used[id] != k + 1 && c->stored[id] != k + 1)
             return refuse(c, id, "kernel k%u: %s is neither read nor stored there", k, NAME(c, id));
     }
     return LLF_OK;
 }
 
-/* A kernel of one stored node and the rank-0 values it recomputes cannot be split: no cap holds for it. */
+/* A kernel that stores what one op gives, and recomputes rank-0 values, cannot be split: no cap holds for it.
+ */
 static bool single(const check *c, const llfi_kernel *kn)
 {
-    if (kn->stores != 1)
-        return false;
+    llf_id maker = llfi_maker(c->g, kn->store[0]);
+    for (uint32_t i = 0; i < kn->stores; i++)
+        if (llfi_maker(c->g, kn->store[i]) != maker)
+            return false;
     for (uint32_t i = 0; i < kn->members; i++)
-        if (kn->member[i] != kn->store[0] && llfi_type_of(c->g, kn->member[i]).rank)
+        if (llfi_maker(c->g, kn->member[i]) != maker && llfi_type_of(c->g, kn->member[i]).rank)
             return false;
     return true;
 }

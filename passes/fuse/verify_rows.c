@@ -108,6 +108,8 @@ const char *llfi_rows_fault(const llfi_ways *w, const llfi_kernel *k, const uint
     }
     for (uint32_t i = k->members; i-- > 0;) {
         llf_id id = *at = k->member[i];
+        if (!(state[id] & (HERE | ELSEWHERE)))
+            continue; /* a further result that nobody wants */
         if (reduces(&c, id) && state[id] & ELSEWHERE)
             return "is read in another row than its own, and no reduction is computed twice";
         const char *fault = operands(&c, id, at);

@@ -9,6 +9,7 @@ static uint32_t cost_f32(llf_op op)
     switch (op) {
     case LLF_OP_INPUT:
     case LLF_OP_CONST:
+    case LLF_OP_RESULT:
     case LLF_OP_COPY:
     case LLF_OP_TAKE: return 0; /* its index arithmetic is counted nowhere, like that of views */
     case LLF_OP_CAST:
@@ -30,6 +31,8 @@ static uint32_t cost_f32(llf_op op)
     case LLF_OP_SILU: return 20;
     case LLF_OP_GELU: return 40;
     case LLF_OP_SOFTPLUS: return 30;
+    case LLF_OP_SOFTMAX_STATS: return 8;
+    case LLF_OP_MOMENTS: return 5;
     default: return 1;
     }
 }

@@ -260,12 +260,24 @@ static llf_status order(walk *w, llfi_arena *arena, llfi_demands *out)
     return llfi_access_make(w->g, k, &w->maps, arena, out);
 }
 
+/* Until targets have kernels with reductions, and counts. */
+static llf_status supported(const llf_graph *g, const llfi_kernel *kernel)
+{
+    bool none = kernel->reduced;
+    for (uint32_t i = 0; i < kernel->members; i++) {
+        const llfi_node *n = llfi_node_at(g, kernel->member[i]);
+        for (uint32_t k = 0; k < n->arity; k++)
+            none = none || llfi_node_at(g, llfi_source(g, llfi_args(g, n)[k]))->op == LLF_OP_COUNT;
+    }
+    return none ? llfi_fail_at(&g->cx->diag, LLF_E_UNSUPPORTED, llfi_place_of(g, kernel->store[0]), NULL,
+                               "no target has kernels with reductions or counts yet")
+                : LLF_OK;
+}
+
 llf_status llfi_demands_make(llf_graph *g, const llfi_kernel *kernel, llfi_arena *arena, llfi_demands *out)
 {
     *out = (llfi_demands){0};
-    if (kernel->reduced)
-        return llfi_fail_at(&g->cx->diag, LLF_E_UNSUPPORTED, llfi_place_of(g, kernel->store[0]), NULL,
-                            "no target has kernels with reductions yet");
+    LLF_TRY(supported(g, kernel));
     llfi_type space = llfi_type_at(g, kernel->space);
     llfi_dim extent[LLFI_RANK] = {0};
     if (space.rank)

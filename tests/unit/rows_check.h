@@ -128,7 +128,7 @@ static inline void rows_operands(rows_walk *w, llf_id id, int64_t at)
                 rows_want(w, n->arg[0], e);
         return;
     }
-    assert_int_equal(llfi_ops[n->op].cls, LLFI_CLASS_EW);
+    assert_true(llfi_ops[n->op].cls == LLFI_CLASS_EW || llfi_ops[n->op].cls == LLFI_CLASS_RESULT);
     rows_index(w, y, at, index);
     for (uint32_t k = 0; k < n->arity; k++) {
         llfi_type x = llfi_type_of(w->g, n->arg[k]);

@@ -46,12 +46,24 @@ static void made(maker *m, uint32_t shape, const char *fmt, ...)
     m->at[shape][m->count[shape]++] = m->values++;
 }
 
+/* Two results, of which each may be read. */
+static void reduce_to_two(maker *m)
+{
+    if (m->count[ROW1] > 60)
+        return;
+    llfi_str_printf(&m->s, "  %%v%u, %%v%u = moments %%v%u, axes=[1], keepdims\n", m->values, m->values + 1,
+                    some(m, POINT));
+    m->at[ROW1][m->count[ROW1]++] = m->values++;
+    m->at[ROW1][m->count[ROW1]++] = m->values++;
+}
+
 static void reduce(maker *m)
 {
     static const char *const op[] = {"sum", "max", "prod", "min"};
     const char *o = op[roll(m->seed, 4)];
     uint32_t p = some(m, POINT);
-    switch (roll(m->seed, 7)) {
+    switch (roll(m->seed, 8)) {
+    case 7: reduce_to_two(m); break;
     case 0:
     case 1: made(m, ROW, "%s %%v%u, axes=[1]", o, p); break;
     case 2:
@@ -275,6 +287,8 @@ static const refused plans[] = {
     {"graph @t(%x: f32[63, N]) {\n  %s = sum %x, axes=[1], keepdims !k0\n  %d = sub %x, %s !k0\n"
      "  %m = max %d, axes=[1] !k0\n  ret %m\n}\n",
      "%s is read by the points of its row"},
+    {MANY "  %m, %d = moments %x, axes=[1] !k0,k1\n  %e = exp %d !k0\n  %f = exp %m !k1\n  ret %e, %f\n}\n",
+     NULL},
     {"graph @t(%x: f32[N]) {\n  %s = sum %x, axes=[] !k0\n  ret %s\n}\n", "%s reduces no axis"},
 };
 
