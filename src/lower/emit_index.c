@@ -3,27 +3,6 @@
  * it knows neither threads nor memory. */
 #include "lower/lower.h"
 
-/* The form's coefficient of the innermost axis, when it is a number and the axis stands nowhere else in it.
- */
-static bool inner_step(const llfi_site *s, llfi_ix form, int64_t *step)
-{
-    const llfi_demands *list = &s->demands;
-    const llfi_ix_form *f = &list->form[form];
-    int64_t pos, neg;
-    *step = 0;
-    for (uint32_t k = 0; k < f->terms; k++) {
-        const llfi_ix_term *t = &list->term[f->first + k];
-        const llfi_atom *a = &list->atom[t->atom];
-        if (!llfi_access_inner(list, a))
-            continue;
-        if (a->kind != LLFI_ATOM_AXIS || !llfi_dim_is_const(s->g->dims, t->coef.pos, &pos) ||
-            !llfi_dim_is_const(s->g->dims, t->coef.neg, &neg))
-            return false;
-        *step = pos - neg;
-    }
-    return true;
-}
-
 /* first, first + step, ... in the lanes of a tile. */
 static LLVMValueRef steps(llfi_site *s, LLVMValueRef first, int64_t step)
 {
@@ -44,7 +23,7 @@ static LLVMValueRef values(llfi_site *s, llfi_ix form, const llfi_tile *tile)
     LLVMValueRef first = llfi_index_form(s, form, tile, 0);
     if (!first || e->width == 1)
         return first;
-    if (inner_step(s, form, &step))
+    if (llfi_index_step(s, form, &step))
         return step ? steps(s, first, step) : llfi_emit_splat(e, first, e->width);
     LLVMValueRef all = LLVMGetPoison(llfi_emit_vec(LLVMTypeOf(first), e->width));
     for (uint32_t i = 0; i < e->width; i++) {
@@ -63,7 +42,7 @@ static bool same_sign(llfi_site *s, llfi_ix form, const llfi_tile *tile)
     const llfi_demands *list = &s->demands;
     const llfi_schedule *p = s->schedule;
     int64_t step;
-    if (inner_step(s, form, &step) && step == 0)
+    if (llfi_index_step(s, form, &step) && step == 0)
         return true;
     bool *multiple = tile->steps ? llfi_arena_alloc(s->arena, (size_t)list->dims + 1) : NULL;
     if (!multiple || !llfi_access_steps(s->g, list, form, tile->width, multiple))

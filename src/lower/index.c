@@ -289,6 +289,25 @@ static LLVMValueRef value_of(const point *p, llfi_ix form)
     return s->emit.status == LLF_OK ? form_value(p, &list->form[form]) : NULL;
 }
 
+bool llfi_index_step(const llfi_site *s, llfi_ix form, int64_t *step)
+{
+    const llfi_demands *list = &s->demands;
+    const llfi_ix_form *f = &list->form[form];
+    int64_t pos, neg;
+    *step = 0;
+    for (uint32_t k = 0; k < f->terms; k++) {
+        const llfi_ix_term *t = &list->term[f->first + k];
+        const llfi_atom *a = &list->atom[t->atom];
+        if (!llfi_access_inner(list, a))
+            continue;
+        if (a->kind != LLFI_ATOM_AXIS || !llfi_dim_is_const(s->g->dims, t->coef.pos, &pos) ||
+            !llfi_dim_is_const(s->g->dims, t->coef.neg, &neg))
+            return false;
+        *step = pos - neg;
+    }
+    return true;
+}
+
 LLVMValueRef llfi_index_form(llfi_site *s, llfi_ix form, const llfi_tile *tile, uint32_t lane)
 {
     return value_of(&(point){s, tile, lane, lane}, form);

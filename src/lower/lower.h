@@ -123,6 +123,9 @@ LLVMValueRef llfi_index_dim(llfi_site *, llfi_dim);
 LLVMValueRef llfi_index_quotient(llfi_site *, LLVMValueRef x, llfi_dim by);
 /* `vector`: of a whole vector of the tile, which limits keep inside as one. */
 LLVMValueRef llfi_index_offset(llfi_site *, uint32_t demand, const llfi_tile *, uint32_t lane, bool vector);
+/* The form's coefficient of the innermost axis, when it is a number and the axis stands nowhere else in it.
+ */
+bool llfi_index_step(const llfi_site *, llfi_ix form, int64_t *step);
 /* An expression of the demands' at lane `lane`. */
 LLVMValueRef llfi_index_form(llfi_site *, llfi_ix form, const llfi_tile *, uint32_t lane);
 /* emit_index.c: an op that chooses, of its operands' values; iota. `tile` NULL: scope 0. */

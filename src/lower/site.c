@@ -67,14 +67,11 @@ static LLVMValueRef existing(llfi_site *s, uint32_t demand, LLVMValueRef at)
     return LLVMBuildSelect(e->b, any, at, none, "");
 }
 
-/* One access of `width` elements from lane `lane` on. */
-static LLVMValueRef access(llfi_site *s, uint32_t demand, const llfi_tile *tile, uint32_t lane,
-                           uint32_t width)
+static LLVMValueRef read_at(llfi_site *s, uint32_t demand, const llfi_tile *tile, LLVMValueRef at,
+                            uint32_t width)
 {
     llfi_emit *e = &s->emit;
-    llf_id node = s->demands.at[demand].node;
-    llf_dtype dtype = llfi_dtype_of(s->g, node);
-    LLVMValueRef at = address(s, demand, llfi_site_buffer(s, node), tile, lane, width > 1 && lane == 0);
+    llf_dtype dtype = llfi_dtype_of(s->g, s->demands.at[demand].node);
     if (at && s->demands.at[demand].alive != LLFI_DIM_NONE)
         at = existing(s, demand, at);
     if (!at)
@@ -82,6 +79,42 @@ static LLVMValueRef access(llfi_site *s, uint32_t demand, const llfi_tile *tile,
     LLVMValueRef v = LLVMBuildLoad2(e->b, llfi_emit_mem_type(e, dtype, width), at, "");
     uint32_t bytes = llfi_dtypes[dtype].bytes, all = bytes * width;
     LLVMSetAlignment(v, width > 1 && tile->aligned ? (all < 16 ? all : 16) : bytes);
+    return v;
+}
+
+/* One access of `width` elements from lane `lane` on. */
+static LLVMValueRef access(llfi_site *s, uint32_t demand, const llfi_tile *tile, uint32_t lane,
+                           uint32_t width)
+{
+    LLVMValueRef base = llfi_site_buffer(s, s->demands.at[demand].node);
+    return read_at(s, demand, tile, address(s, demand, base, tile, lane, width > 1 && lane == 0), width);
+}
+
+/* Elements of `width` lanes, one by one. Where they lie a fixed step apart, at one address and fixed
+ * distances from it: offsets of 32 bits, each made longer by itself, would have an address each. */
+static LLVMValueRef lanes(llfi_site *s, uint32_t demand, const llfi_tile *tile, uint32_t width)
+{
+    llfi_emit *e = &s->emit;
+    const llfi_demand *d = &s->demands.at[demand];
+    llf_dtype dtype = llfi_dtype_of(s->g, d->node);
+    LLVMValueRef base = llfi_site_buffer(s, d->node), first = address(s, demand, base, tile, 0, false);
+    LLVMTypeRef element = llfi_emit_mem_type(e, dtype, 1);
+    LLVMValueRef v = LLVMGetPoison(llfi_emit_mem_type(e, dtype, width));
+    int64_t step;
+    bool even = d->offset != LLFI_OFFSET_LINEAR && llfi_index_step(s, d->offset, &step);
+    for (uint32_t i = 0; i < width; i++) {
+        LLVMValueRef at = first, by;
+        if (i && even && first) {
+            by = LLVMConstInt(e->i64, (uint64_t)(step * (int64_t)i), 1);
+            at = LLVMBuildGEP2(e->b, element, first, &by, 1, "");
+        } else if (i) {
+            at = address(s, demand, base, tile, i, false);
+        }
+        LLVMValueRef lane = read_at(s, demand, tile, at, 1);
+        if (!lane)
+            return NULL;
+        v = LLVMBuildInsertElement(e->b, v, lane, LLVMConstInt(e->i32, i, 0), "");
+    }
     return v;
 }
 
@@ -104,15 +137,10 @@ LLVMValueRef llfi_site_load(llfi_site *s, uint32_t demand, const llfi_tile *tile
         return access(s, demand, tile, 0, width);
     if (how == LLFI_ACCESS_BACK)
         return reversed(e, access(s, demand, tile, width - 1, width), width);
-    LLVMValueRef v = NULL, lane = access(s, demand, tile, 0, 1);
-    if (how == LLFI_ACCESS_SPLAT)
-        return lane ? llfi_emit_splat(e, lane, width) : NULL;
-    for (uint32_t i = 0; lane && i < width; i++) {
-        lane = i ? access(s, demand, tile, i, 1) : lane;
-        v = v ? v : LLVMGetPoison(llfi_emit_vec(LLVMTypeOf(lane), width));
-        v = lane ? LLVMBuildInsertElement(e->b, v, lane, LLVMConstInt(e->i32, i, 0), "") : NULL;
-    }
-    return v;
+    if (how == LLFI_ACCESS_LANES)
+        return lanes(s, demand, tile, width);
+    LLVMValueRef lane = access(s, demand, tile, 0, 1);
+    return lane ? llfi_emit_splat(e, lane, width) : NULL;
 }
 
 static llf_status load(llfi_site *s, uint32_t demand, const llfi_tile *tile, LLVMValueRef *out)
