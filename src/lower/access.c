@@ -62,7 +62,16 @@ static llf_status find_same(access *a)
     return status;
 }
 
-/* Fills demand.offset; `any` when one is not the linear index. */
+static bool is_stored(const access *a, uint32_t demand)
+{
+    for (uint32_t i = 0; i < a->kernel->stores; i++)
+        if (a->out->store[i] == demand)
+            return true;
+    return false;
+}
+
+/* Fills demand.offset; `any` when one is not the linear index. With reductions none is, and stores have one,
+ * too. */
 static llf_status offsets(access *a, bool *any)
 {
     llfi_maps *m = a->m;
@@ -72,7 +81,7 @@ static llf_status offsets(access *a, bool *any)
     const llfi_ix *axis = m->map.at[identity].ix;
     llfi_ix ix[LLFI_RANK], line;
     memcpy(ix, axis, space.rank * sizeof *ix);
-    line = llfi_ix_linear(m, ix, space.rank, m->extent);
+    line = a->kernel->reduced ? LLFI_IX_NONE : llfi_ix_linear(m, ix, space.rank, m->extent);
     for (uint32_t i = 0; i < a->out->count && m->status == LLF_OK; i++) {
         llfi_demand *d = &a->out->at[i];
         llfi_type t = llfi_type_of(a->g, d->node);
@@ -83,11 +92,11 @@ static llf_status offsets(access *a, bool *any)
             d->offset = count == (d->scope ? line : 0) ? LLFI_OFFSET_LINEAR : count;
             *any = *any || d->offset != LLFI_OFFSET_LINEAR;
         }
-        if (!in_memory(a->g, d))
+        if (!in_memory(a->g, d) && !(a->kernel->reduced && is_stored(a, i)))
             continue;
         const llfi_index_map *map = &m->map.at[d->map];
         llfi_dim extent[LLFI_RANK];
-        d->alive = llfi_map_alive(m, d->map);
+        d->alive = d->leaf ? llfi_map_alive(m, d->map) : LLFI_DIM_NONE;
         memcpy(ix, map->ix, map->rank * sizeof *ix);
         if (t.rank)
             memcpy(extent, t.dim, t.rank * sizeof *extent);
@@ -99,6 +108,26 @@ static llf_status offsets(access *a, bool *any)
     for (uint32_t i = 0; i < a->out->conds; i++)
         *any = *any || a->out->cond[i] != LLFI_IX_NONE;
     return m->status;
+}
+
+/* The numbers that counts are; `any` when there are some. */
+static llf_status counts(access *a, bool *any)
+{
+    llfi_dims *dims = a->g->dims;
+    for (uint32_t i = 0; i < a->out->count; i++) {
+        const llfi_node *n = llfi_node_at(a->g, a->out->at[i].node);
+        if (n->op != LLF_OP_COUNT)
+            continue;
+        llfi_list l = llfi_list_at(a->g, n->attr);
+        llfi_dim product = a->m->one;
+        for (uint32_t k = LLFI_COUNT_DIMS; k < l.count && product != LLFI_DIM_NONE; k++)
+            product = llfi_dim_mul(dims, product, (llfi_dim)l.at[k]);
+        if (product == LLFI_DIM_NONE)
+            return llfi_dims_nomem(dims) ? LLF_E_NOMEM : LLF_E_LIMIT;
+        a->out->at[i].number = product;
+        *any = true;
+    }
+    return LLF_OK;
 }
 
 /* ---- what is needed, renumbered */
@@ -201,16 +230,25 @@ static bool glued(access *a, uint32_t outer, uint32_t inner)
     return true;
 }
 
+static uint32_t outer_axes(const access *a)
+{
+    uint32_t outer = 0;
+    for (uint32_t i = 0; i < a->m->rank; i++)
+        outer += !(a->kernel->reduced >> i & 1);
+    return outer;
+}
+
 static llf_status make_axes(access *a)
 {
     llfi_maps *m = a->m;
     llfi_space *s = &a->out->space;
     uint32_t last = NONE;
     memset(s->of, -1, sizeof s->of);
+    uint32_t border = a->kernel->reduced ? outer_axes(a) : 0;
     for (uint32_t i = 0; i < m->rank; i++) {
         if (m->extent[i] == m->one)
             continue;
-        if (last != NONE && glued(a, last, i)) {
+        if (last != NONE && (last >= border || i < border) && glued(a, last, i)) {
             s->of[last] = -1;
             s->extent[s->axes - 1] = llfi_dim_mul(m->dims, s->extent[s->axes - 1], m->extent[i]);
             if (s->extent[s->axes - 1] == LLFI_DIM_NONE)
@@ -219,10 +257,12 @@ static llf_status make_axes(access *a)
             s->extent[s->axes++] = m->extent[i];
         }
         s->of[i] = (int8_t)(s->axes - 1);
+        s->outer = i < border ? s->axes : s->outer;
         last = i;
     }
-    if (s->axes == 0)
+    if (s->axes == 0 || (border && s->axes == s->outer))
         s->extent[s->axes++] = m->one;
+    s->along = s->axes - 1;
     for (uint32_t i = 0; i < a->out->atoms; i++) {
         const llfi_atom *x = &a->out->atom[i];
         if (x->kind == LLFI_ATOM_AXIS && s->of[x->arg] >= 0)
@@ -247,13 +287,13 @@ static void need(access *a, llfi_dim d)
 static llf_status list_dims(access *a)
 {
     llfi_demands *out = a->out;
-    size_t most = out->atoms + (size_t)LLFI_RANK + out->count;
+    size_t most = out->atoms + (size_t)LLFI_RANK + 2 * (size_t)out->count + 1;
     for (uint32_t i = 0; i < out->forms; i++)
         most += 2 * ((size_t)out->form[i].terms + 1);
     out->dim = llfi_arena_alloc(a->arena, most * sizeof *out->dim);
     if (!out->dim)
         return LLF_E_NOMEM;
-    for (uint32_t i = 1; i < out->space.axes; i++)
+    for (uint32_t i = a->kernel->reduced ? 0 : 1; i < out->space.axes; i++)
         need(a, out->space.extent[i]);
     for (uint32_t i = 0; i < out->atoms; i++)
         if (out->atom[i].kind != LLFI_ATOM_AXIS)
@@ -270,6 +310,9 @@ static llf_status list_dims(access *a)
     for (uint32_t i = 0; i < out->count; i++)
         if (out->at[i].alive != LLFI_DIM_NONE)
             need(a, out->at[i].alive);
+    for (uint32_t i = 0; i < out->count; i++)
+        if (out->at[i].number != LLFI_DIM_NONE)
+            need(a, out->at[i].number);
     return LLF_OK;
 }
 
@@ -277,13 +320,14 @@ llf_status llfi_access_make(llf_graph *g, const llfi_kernel *kernel, llfi_maps *
                             llfi_demands *out)
 {
     access a = {.g = g, .kernel = kernel, .m = m, .arena = arena, .out = out};
-    bool any = false;
+    bool any = false, counted = false;
     LLF_TRY(find_same(&a));
     LLF_TRY(offsets(&a, &any));
-    if (!any) {
+    LLF_TRY(counts(&a, &counted));
+    if (!any && !kernel->reduced) {
         out->space = (llfi_space){.axes = 1};
         memset(out->space.of, -1, sizeof out->space.of);
-        return LLF_OK;
+        return counted ? list_dims(&a) : LLF_OK;
     }
     a.form = llfi_arena_alloc(arena, m->form.count * sizeof *a.form);
     a.atom = llfi_arena_alloc(arena, (m->atom.count + 1) * sizeof *a.atom);
@@ -330,13 +374,13 @@ static bool is_along(const llfi_demands *list, const llfi_atom *a, uint32_t axis
 
 bool llfi_access_inner(const llfi_demands *list, const llfi_atom *a)
 {
-    return is_along(list, a, list->space.axes - 1);
+    return is_along(list, a, list->space.along);
 }
 
 llfi_access llfi_access_of(const llf_graph *g, const llfi_demands *list, uint32_t demand, uint32_t width,
                            bool aligned, bool *multiple)
 {
-    return llfi_access_along(g, list, demand, list->space.axes - 1, width, aligned, multiple);
+    return llfi_access_along(g, list, demand, list->space.along, width, aligned, multiple);
 }
 
 /* -1 */
@@ -439,6 +483,6 @@ bool llfi_access_steps(const llf_graph *g, const llfi_demands *list, llfi_ix for
                        bool *multiple)
 {
     const llfi_ix_form *f = &list->form[form];
-    uint32_t inner = list->space.axes - 1;
+    uint32_t inner = list->space.along;
     return rises(g, list, f, inner) && may_divide_form(g, list, f, inner, width, false, multiple);
 }

@@ -11,8 +11,9 @@ typedef struct {
     llf_id node;
     uint32_t map;
     bool leaf, uniform;
-    uint32_t next; /* operand to visit next */
-    uint32_t arg;  /* computed: where its operands begin in walk.arg */
+    uint16_t scope, phase; /* of a kernel with reductions: once its operands are there */
+    uint32_t next;         /* operand to visit next */
+    uint32_t arg;          /* computed: where its operands begin in walk.arg */
     uint32_t demand;
 } local;
 
@@ -28,6 +29,9 @@ typedef struct {
     uint32_t none;          /* the map without axes */
     bool points;            /* the space has axes of an extent other than 1 */
     uint32_t rank;
+    uint32_t axis[LLFI_RANK]; /* site axis of each axis of the space */
+    uint32_t inside;          /* site axes that are reduced, a bit each */
+    LLFI_VEC(uint16_t) phase; /* by atom; so far */
     LLFI_VEC(uint32_t) order; /* computed locals, operands first */
     LLFI_VEC(uint32_t) leaf;  /* leaf locals in order of first use */
     LLFI_VEC(uint32_t) stack;
@@ -95,6 +99,96 @@ static llf_status local_of(walk *w, llf_id node, uint32_t map, uint32_t *out, bo
     return w->at.count > limit ? LLF_E_LIMIT : LLF_OK;
 }
 
+/* The node behind the views from `p` on, and the map that it is wanted under where `p` is under `ix`. */
+static llf_status look_through(walk *w, llf_id p, llfi_ix *ix, bool ok, llf_id *node, uint32_t *map)
+{
+    const llf_graph *g = w->g;
+    for (; ok && llfi_ops[llfi_node_at(g, p)->op].cls == LLFI_CLASS_VIEW; p = llfi_node_at(g, p)->arg[0])
+        ok = llfi_ix_view(&w->maps, g, p, ix);
+    *node = p;
+    *map = ok ? llfi_maps_add(&w->maps, llfi_type_of(g, p).rank, ix) : UINT32_MAX;
+    return w->maps.status;
+}
+
+/* ---- kernels with reductions */
+
+/* A value of the space's dims under its own points; else one of the rows. False: neither. */
+static bool own_map(walk *w, llfi_type t, uint32_t *map)
+{
+    llfi_type space = llfi_type_at(w->g, w->kernel->space);
+    uint8_t at[LLFI_RANK];
+    llfi_ix ix[LLFI_RANK];
+    bool all = llfi_type_same_dims(t, space);
+    llfi_axes outer = llfi_axes_of(w->g, space) & ~w->kernel->reduced;
+    if (!all && !llfi_axes_lie(w->g, t, space, outer, at))
+        return false;
+    for (uint32_t i = 0; i < t.rank; i++)
+        ix[i] = all || at[i] < LLFI_RANK ? llfi_ix_axis(&w->maps, w->axis[all ? i : at[i]]) : 0;
+    *map = llfi_maps_add(&w->maps, t.rank, ix);
+    return true;
+}
+
+/* The operand of a reduction, wanted in its row at all points. */
+static llf_status resolve_reduce(walk *w, const local *l, llf_id *node, uint32_t *map)
+{
+    llfi_reduce r = llfi_reduce_of(w->g, l->node);
+    llfi_type in = llfi_type_of(w->g, r.x);
+    uint32_t own;
+    if (!own_map(w, llfi_type_of(w->g, l->node), &own) || own != l->map || r.axes != w->kernel->reduced ||
+        !llfi_type_same_dims(in, llfi_type_at(w->g, w->kernel->space)))
+        return w->maps.status != LLF_OK ? w->maps.status : LLF_E_INTERNAL; /* of another row, or space */
+    llfi_ix ix[LLFI_RANK];
+    for (uint32_t i = 0; i < in.rank; i++)
+        ix[i] = llfi_ix_axis(&w->maps, w->axis[i]);
+    return look_through(w, r.x, ix, w->maps.status == LLF_OK, node, map);
+}
+
+/* The phase in which what indices of this map are made of is there. Atoms refer to older ones. */
+static llf_status map_phase(walk *w, uint32_t map, uint16_t *phase)
+{
+    const llfi_maps *m = &w->maps;
+    for (uint32_t i = (uint32_t)w->phase.count; i < m->atom.count; i++) {
+        const llfi_atom *a = &m->atom.at[i];
+        uint16_t p = a->kind == LLFI_ATOM_VALUE ? w->at.at[a->arg].phase : 0;
+        bool form = a->kind != LLFI_ATOM_VALUE && a->kind != LLFI_ATOM_AXIS;
+        for (uint32_t k = 0; form && k < m->form.at[a->arg].terms; k++) {
+            uint16_t of = w->phase.at[m->term.at[m->form.at[a->arg].first + k].atom];
+            p = of > p ? of : p;
+        }
+        if (!llfi_vec_reserve(w->mem, &w->phase, 1))
+            return LLF_E_NOMEM;
+        w->phase.at[w->phase.count++] = p;
+    }
+    for (uint32_t i = 0; i < m->map.at[map].rank; i++) {
+        const llfi_ix_form *f = &m->form.at[m->map.at[map].ix[i]];
+        for (uint32_t k = 0; k < f->terms; k++) {
+            uint16_t of = w->phase.at[m->term.at[f->first + k].atom];
+            *phase = of > *phase ? of : *phase;
+        }
+    }
+    return LLF_OK;
+}
+
+/* Scope and phase, once the operands have theirs. */
+static llf_status place(walk *w, uint32_t at)
+{
+    local *l = &w->at.at[at];
+    const llfi_node *n = llfi_node_at(w->g, l->node);
+    bool reduces = !l->leaf && llfi_ops[n->op].cls == LLFI_CLASS_REDUCE;
+    l->uniform = l->uniform && !reduces;
+    for (uint32_t a = 0; !l->leaf && a < n->arity; a++) {
+        const local *x = &w->at.at[w->arg.at[l->arg + a]];
+        l->phase = x->phase > l->phase ? x->phase : l->phase;
+        l->uniform = l->uniform && x->uniform;
+    }
+    LLF_TRY(map_phase(w, l->map, &l->phase));
+    if (reduces && l->phase++ == UINT16_MAX)
+        return LLF_E_LIMIT;
+    bool inside = w->maps.map.at[l->map].axes & w->inside;
+    l->scope = l->uniform ? LLFI_SCOPE_UNIFORM : inside ? LLFI_SCOPE_POINT : LLFI_SCOPE_ROW;
+    return LLF_OK;
+}
+
 /* Operand `a` of a node under `map`: the node behind its views and the map that it is wanted under. */
 static llf_status resolve(walk *w, const local *l, uint32_t a, llf_id *node, uint32_t *map)
 {
@@ -103,6 +197,8 @@ static llf_status resolve(walk *w, const local *l, uint32_t a, llf_id *node, uin
     llfi_type out = llfi_type_of(g, l->node), in = llfi_type_of(g, p);
     bool view = llfi_ops[llfi_node_at(g, p)->op].cls == LLFI_CLASS_VIEW;
     bool chooses = llfi_ops[llfi_node_at(g, l->node)->op].cls == LLFI_CLASS_INDEX, ok;
+    if (w->kernel->reduced && llfi_ops[llfi_node_at(g, l->node)->op].cls == LLFI_CLASS_REDUCE)
+        return resolve_reduce(w, l, node, map);
     *node = p;
     *map = in.rank ? l->map : w->none;
     if (!view && (!in.rank || (!chooses && llfi_type_same_dims(in, out))))
@@ -118,11 +214,7 @@ static llf_status resolve(walk *w, const local *l, uint32_t a, llf_id *node, uin
     } else {
         ok = llfi_ix_broadcast(&w->maps, ix, out.rank, out.dim, in.rank, in.dim);
     }
-    for (; ok && llfi_ops[llfi_node_at(g, p)->op].cls == LLFI_CLASS_VIEW; p = llfi_node_at(g, p)->arg[0])
-        ok = llfi_ix_view(&w->maps, g, p, ix);
-    *node = p;
-    *map = ok ? llfi_maps_add(&w->maps, llfi_type_of(g, p).rank, ix) : UINT32_MAX;
-    return w->maps.status;
+    return look_through(w, p, ix, ok, node, map);
 }
 
 static bool push(const llf_allocator *mem, uint32_t **at, size_t *count, size_t *cap, uint32_t value)
@@ -145,6 +237,8 @@ static llf_status visit(walk *w, uint32_t root)
         llf_id node;
         bool fresh;
         if (l->next == llfi_node_at(w->g, l->node)->arity) {
+            if (w->kernel->reduced)
+                LLF_TRY(place(w, top));
             if (!PUSH(w, order, top))
                 return LLF_E_NOMEM;
             w->stack.count--;
@@ -159,6 +253,8 @@ static llf_status visit(walk *w, uint32_t root)
         w->arg.at[w->at.at[top].arg + a] = child;
         bool early = fresh && w->at.at[child].leaf && !llfi_map_waits(&w->maps, map);
         bool late = fresh && w->at.at[child].leaf && !early;
+        if (w->kernel->reduced && (early || late))
+            LLF_TRY(place(w, child));
         if (fresh && !(early ? PUSH(w, leaf, child) : late ? PUSH(w, order, child) : PUSH(w, stack, child)))
             return LLF_E_NOMEM;
     }
@@ -202,9 +298,11 @@ static llf_status append(walk *w, llfi_demands *out, const uint32_t *from, size_
         llfi_demand *d = &out->at[out->count];
         *d = (llfi_demand){.node = l->node,
                            .map = l->map,
-                           .scope = scope,
+                           .scope = w->kernel->reduced ? l->scope : scope,
+                           .phase = l->phase,
                            .leaf = l->leaf,
                            .offset = LLFI_OFFSET_LINEAR,
+                           .number = LLFI_DIM_NONE,
                            .alive = LLFI_DIM_NONE};
         LLF_TRY(choices(w, out, d));
         uint32_t *arg = w->operand + w->operands, arity = l->leaf ? 0 : llfi_node_at(w->g, l->node)->arity;
@@ -223,7 +321,7 @@ static llf_status append(walk *w, llfi_demands *out, const uint32_t *from, size_
 static llf_status order(walk *w, llfi_arena *arena, llfi_demands *out)
 {
     const llfi_kernel *k = w->kernel;
-    uint32_t identity = llfi_maps_identity(&w->maps);
+    uint32_t identity = llfi_maps_identity(&w->maps); /* of no use with reductions */
     w->none = llfi_maps_add(&w->maps, 0, NULL);
     LLF_TRY(w->maps.status);
     uint32_t *root = llfi_arena_alloc(arena, (k->stores + 1) * sizeof *root);
@@ -232,10 +330,12 @@ static llf_status order(walk *w, llfi_arena *arena, llfi_demands *out)
     out->store = root;
     for (uint32_t i = 0; i < k->stores; i++) {
         bool fresh;
-        uint32_t rank = llfi_type_of(w->g, k->store[i]).rank;
-        if (!has(&w->member, k->store[i]) || (rank && rank != w->rank))
+        uint32_t rank = llfi_type_of(w->g, k->store[i]).rank, map = rank ? identity : w->none;
+        if (!has(&w->member, k->store[i]) || (rank && rank != w->rank && !k->reduced) ||
+            (k->reduced && rank && !own_map(w, llfi_type_of(w->g, k->store[i]), &map)))
             return LLF_E_INTERNAL; /* stores what it does not compute, or of another space */
-        LLF_TRY(local_of(w, k->store[i], rank ? identity : w->none, &root[i], &fresh));
+        LLF_TRY(w->maps.status);
+        LLF_TRY(local_of(w, k->store[i], map, &root[i], &fresh));
         if (w->at.at[root[i]].leaf)
             return LLF_E_INTERNAL;
         if (fresh)
@@ -256,33 +356,25 @@ static llf_status order(walk *w, llfi_arena *arena, llfi_demands *out)
     LLF_TRY(append(w, out, w->order.at, w->order.count, 1));
     for (uint32_t i = 0; i < k->stores; i++)
         out->store[i] = w->at.at[root[i]].demand;
+    for (uint32_t i = 0; k->reduced && i < out->count; i++)
+        out->phases = out->at[i].phase > out->phases ? out->at[i].phase : out->phases;
     name_values(w);
     return llfi_access_make(w->g, k, &w->maps, arena, out);
-}
-
-/* Until targets have kernels with reductions, and counts. */
-static llf_status supported(const llf_graph *g, const llfi_kernel *kernel)
-{
-    bool none = kernel->reduced;
-    for (uint32_t i = 0; i < kernel->members; i++) {
-        const llfi_node *n = llfi_node_at(g, kernel->member[i]);
-        for (uint32_t k = 0; k < n->arity; k++)
-            none = none || llfi_node_at(g, llfi_source(g, llfi_args(g, n)[k]))->op == LLF_OP_COUNT;
-    }
-    return none ? llfi_fail_at(&g->cx->diag, LLF_E_UNSUPPORTED, llfi_place_of(g, kernel->store[0]), NULL,
-                               "no target has kernels with reductions or counts yet")
-                : LLF_OK;
 }
 
 llf_status llfi_demands_make(llf_graph *g, const llfi_kernel *kernel, llfi_arena *arena, llfi_demands *out)
 {
     *out = (llfi_demands){0};
-    LLF_TRY(supported(g, kernel));
     llfi_type space = llfi_type_at(g, kernel->space);
     llfi_dim extent[LLFI_RANK] = {0};
-    if (space.rank)
-        memcpy(extent, space.dim, space.rank * sizeof *extent);
     walk w = {.g = g, .kernel = kernel, .mem = arena->mem, .rank = space.rank};
+    for (uint32_t side = 0, axes = 0; side < 2; side++) /* outer axes, then reduced ones */
+        for (uint32_t i = 0; i < space.rank; i++)
+            if ((kernel->reduced >> i & 1) == side) {
+                w.inside |= side << axes;
+                w.axis[i] = axes++;
+                extent[w.axis[i]] = space.dim[i];
+            }
     llf_status status = llfi_maps_init(&w.maps, w.mem, g->dims, space.rank, extent);
     for (uint32_t i = 0; i < space.rank; i++)
         w.points = w.points || extent[i] != w.maps.one;
@@ -296,6 +388,7 @@ llf_status llfi_demands_make(llf_graph *g, const llfi_kernel *kernel, llfi_arena
     llfi_vec_free(w.mem, &w.leaf);
     llfi_vec_free(w.mem, &w.stack);
     llfi_vec_free(w.mem, &w.arg);
+    llfi_vec_free(w.mem, &w.phase);
     llfi_map_free(w.mem, &w.index);
     llfi_map_free(w.mem, &w.member);
     llfi_map_free(w.mem, &w.outer);
@@ -323,6 +416,8 @@ static uint64_t hash_access(const llf_graph *g, const llfi_demands *list, uint64
     if (list->forms == 0)
         return h;
     h = llfi_hash_u64(llfi_hash_u64(h, s->axes), s->used | (uint64_t)s->narrow << 32);
+    if (list->phases)
+        h = llfi_hash_u64(llfi_hash_u64(llfi_hash_u64(h, s->outer), s->along), list->phases);
     for (uint32_t i = 0; i < s->axes; i++)
         h = hash_dim(g, list, h, s->extent[i]);
     for (uint32_t i = 0; i < LLFI_RANK; i++)
@@ -347,7 +442,7 @@ static uint64_t hash_access(const llf_graph *g, const llfi_demands *list, uint64
 
 uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const llfi_kernel *kernel)
 {
-    enum { COMPUTED, BUFFER, SCALAR, LITERAL, COUNT };
+    enum { COMPUTED, BUFFER, SCALAR, LITERAL, PLACE, NUMBER };
     uint64_t h = llfi_hash_u64(0x6c6c6664656d616e, list->count);
     h = llfi_hash_u64(h, list->uniform);
     for (uint32_t i = 0; i < list->count; i++) {
@@ -355,7 +450,8 @@ uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const l
         const llfi_node *n = llfi_node_at(g, d->node);
         unsigned kind = !d->leaf                 ? COMPUTED
                         : n->op == LLF_OP_CONST  ? LITERAL
-                        : n->op == LLF_OP_IOTA   ? COUNT
+                        : n->op == LLF_OP_IOTA   ? PLACE
+                        : n->op == LLF_OP_COUNT  ? NUMBER
                         : llfi_node_is_scalar(n) ? SCALAR
                                                  : BUFFER;
         h = llfi_hash_u64(h, kind);
@@ -364,7 +460,9 @@ uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const l
         h = llfi_hash_u64(h, d->scope);
         if (kind == LITERAL)
             h = llfi_hash_u64(h, n->attr);
-        if ((kind == BUFFER || kind == COUNT) && d->offset != LLFI_OFFSET_LINEAR)
+        if (kind == NUMBER)
+            h = hash_dim(g, list, h, d->number);
+        if ((kind == BUFFER || kind == PLACE) && d->offset != LLFI_OFFSET_LINEAR)
             h = llfi_hash_u64(h, d->offset);
         if (d->alive != LLFI_DIM_NONE)
             h = hash_dim(g, list, llfi_hash_u64(h, LLFI_ATOM_CLAMP), d->alive);
@@ -373,6 +471,12 @@ uint64_t llfi_demands_hash(const llf_graph *g, const llfi_demands *list, const l
         if (kind != COMPUTED)
             continue;
         h = llfi_hash_u64(h, n->op);
+        if (d->offset != LLFI_OFFSET_LINEAR) /* a store, of a kernel with reductions */
+            h = llfi_hash_u64(h, d->offset);
+        if (llfi_demand_reduces(g, d)) { /* what and how its operand's dtype and its own tell */
+            h = llfi_hash_u64(h, d->arg[0]);
+            continue;
+        }
         bool chooses = llfi_ops[n->op].cls == LLFI_CLASS_INDEX; /* how stands in conditions and offsets */
         h = llfi_hash_u64(h, chooses ? n->arity : n->attr);
         for (uint32_t k = 0; chooses && k < llfi_ix_conditions(g, d->node); k++)

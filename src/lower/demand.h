@@ -10,23 +10,36 @@
 /* Where a leaf's element lies: the linear index of the point, or an expression. */
 #define LLFI_OFFSET_LINEAR UINT32_MAX
 
+/* Where a value is the same. Kernels without reductions have no rows. */
+enum {
+    LLFI_SCOPE_UNIFORM, /* in the whole kernel */
+    LLFI_SCOPE_POINT,
+    LLFI_SCOPE_ROW /* in a row: it depends on outer axes alone, or is made of reductions */
+};
+
 typedef struct {
     llf_id node;
     uint32_t map;   /* equal for the same index map */
-    uint16_t scope; /* 0: the same for the whole kernel; 1: per point */
+    uint16_t scope; /* LLFI_SCOPE_* */
+    uint16_t phase; /* reductions one after another that must be there before it; a reduction: with itself */
     uint16_t leaf;  /* 1: loaded (input or stored elsewhere), literal or scalar argument; not computed here */
     bool late;      /* leaf that waits for a computed index */
     const uint32_t *arg; /* earlier demands, one an operand; leaf: NULL */
     llfi_ix offset;      /* leaf in memory: its element, an expression of the list's; iota: its value */
     uint32_t same;       /* leaf in memory: the first demand of the same buffer */
     uint32_t cond;       /* INDEX op: where its conditions begin in the list's */
+    llfi_dim number;     /* count: the number; else LLFI_DIM_NONE */
     llfi_dim alive; /* leaf in memory: LLFI_DIM_NONE, or where this is 0 there is no element to load, and what
                        is loaded in its stead is chosen by no select */
 } llfi_demand;
 
-/* The iteration space as loops: site axes that every offset takes as one are one axis. */
+/* The iteration space as loops: site axes that every offset takes as one are one axis. The site axes of a
+ * kernel with reductions are the outer axes of its space, then the reduced ones, which never become one with
+ * them. */
 typedef struct {
-    uint32_t axes; /* at least 1 */
+    uint32_t axes;  /* at least 1; with reductions at least 1 reduced one */
+    uint32_t outer; /* with reductions: how many are outer; else 0 */
+    uint32_t along; /* the axis that vectors lie along: the last, unless a skeleton chooses another one */
     llfi_dim extent[LLFI_RANK];
     int8_t of[LLFI_RANK]; /* by site axis: the axis that it is the value of, or -1: it is never needed */
     uint32_t used;        /* bit k: some offset needs axis k */
@@ -35,10 +48,11 @@ typedef struct {
 } llfi_space;
 
 typedef struct llfi_demands {
-    llfi_demand *at; /* scope 0 first, then scope 1; within a scope leaves first, but for those that wait
+    llfi_demand *at; /* scope 0 first, then all others; of either leaves first, but for those that wait
                         for an index, and operands before users */
     uint32_t count, uniform; /* `uniform`: how many are of scope 0 */
     uint32_t *store;         /* demand of each kernel->store, in that order */
+    uint32_t phases;         /* of reductions; 0: the kernel has none */
     llfi_space space;
     /* expressions that offsets need, in order of need: atoms refer to earlier forms, forms to earlier atoms
      */
@@ -61,6 +75,15 @@ llf_status llfi_demands_make(llf_graph *, const llfi_kernel *, llfi_arena *, llf
 /* Content hash: ops, dtypes, structure, literals' bits, offsets; not names, not node ids. Equal kernels are
  * equal. */
 uint64_t llfi_demands_hash(const llf_graph *, const llfi_demands *, const llfi_kernel *);
+
+/* rows.c, of kernels with reductions. Is it a reduction computed here, or one of its results? */
+bool llfi_demand_reduces(const llf_graph *, const llfi_demand *);
+/* Marks (by demand, and sets every other mark to false) the POINT demands that the reductions with operands
+ * of phase `phase` go over, or with `phase` = list->phases those that POINT stores want; true: there are such
+ * reductions or stores. Lowered in the list's order they are there in time, when ROW demands of up to that
+ * phase are. */
+bool llfi_demands_points(const llf_graph *, const llfi_kernel *, const llfi_demands *, uint32_t phase,
+                         bool *mark);
 
 /* How a leaf's `width` elements along the innermost axis lie. */
 typedef enum {

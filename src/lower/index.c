@@ -79,20 +79,28 @@ static LLVMValueRef stride(llfi_site *s, uint32_t i)
     return v;
 }
 
-LLVMValueRef llfi_index_dim(llfi_site *s, llfi_dim d)
+LLVMValueRef llfi_index_number(llfi_site *s, llfi_dim d)
 {
-    llfi_emit *e = &s->emit;
     int64_t value;
     if (llfi_dim_is_const(s->g->dims, d, &value))
-        return number(s, value);
+        return LLVMConstInt(s->emit.i64, (uint64_t)value, 0);
     for (uint32_t i = 0; i < s->schedule->args; i++) {
         const llfi_arg *a = &s->schedule->arg[i];
         if (a->kind == LLFI_ARG_STRIDE && s->schedule->dim[a->ref] == d)
-            return s->demands.space.narrow ? LLVMBuildTrunc(e->b, stride(s, i), e->i32, "") : stride(s, i);
+            return stride(s, i);
     }
-    (void)llfi_fail(e->diag, LLF_E_INTERNAL, "kernel %s has no argument for an extent", s->name);
-    e->status = LLF_E_INTERNAL;
-    return LLVMConstInt(llfi_index_type(s), 1, 0);
+    (void)llfi_fail(s->emit.diag, LLF_E_INTERNAL, "kernel %s has no argument for an extent", s->name);
+    s->emit.status = LLF_E_INTERNAL;
+    return LLVMConstInt(s->emit.i64, 1, 0);
+}
+
+LLVMValueRef llfi_index_dim(llfi_site *s, llfi_dim d)
+{
+    int64_t value;
+    if (llfi_dim_is_const(s->g->dims, d, &value))
+        return number(s, value);
+    LLVMValueRef x = llfi_index_number(s, d);
+    return s->demands.space.narrow ? LLVMBuildTrunc(s->emit.b, x, s->emit.i32, "") : x;
 }
 
 LLVMValueRef llfi_index_quotient(llfi_site *s, LLVMValueRef x, llfi_dim by)
@@ -165,7 +173,7 @@ static LLVMValueRef axis_value(const point *p, uint32_t site_axis)
     if (axis < 0 || !p->tile)
         return LLVMConstInt(type, 0, 0);
     LLVMValueRef x = p->tile->axis[axis];
-    bool inner = axis == (int8_t)(s->demands.space.axes - 1);
+    bool inner = axis == (int8_t)s->demands.space.along;
     return inner && p->lane ? LLVMBuildAdd(s->emit.b, x, LLVMConstInt(type, p->lane, 0), "") : x;
 }
 

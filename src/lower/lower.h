@@ -119,6 +119,7 @@ LLVMValueRef llfi_site_load(llfi_site *, uint32_t demand, const llfi_tile *);
  * 0). NULL: failed. */
 LLVMTypeRef llfi_index_type(const llfi_site *);
 LLVMValueRef llfi_index_dim(llfi_site *, llfi_dim);
+LLVMValueRef llfi_index_number(llfi_site *, llfi_dim); /* the same, i64 whatever indices are */
 /* x / by for an i32 x below 2^31, by the reciprocal among the arguments; NULL: it is not there. */
 LLVMValueRef llfi_index_quotient(llfi_site *, LLVMValueRef x, llfi_dim by);
 /* `vector`: of a whole vector of the tile, which limits keep inside as one. */
@@ -138,6 +139,7 @@ void llfi_index_forget(llfi_site *); /* values of a block that is left behind */
 void llfi_site_absorb(llfi_site *);
 /* Forgets scope 1 values, to lower the same demands again for another tile (the tail). */
 void llfi_site_forget(llfi_site *);
+void llfi_site_forget_points(llfi_site *); /* those of scope POINT alone, and what is known of offsets */
 /* "llf_poi_fused_mul_add_sigmoid_1a2b3c4d" */
 void llfi_kernel_name(const llf_graph *, const llfi_kernel *, const llfi_skeleton *, uint64_t hash,
                       char *name, size_t size);

@@ -113,6 +113,8 @@ static llf_status list_sizes(llf_graph *g, const llfi_kernel *kernel, llfi_arena
         if (d->alive != LLFI_DIM_NONE)
             add_size(list, d->alive);
     }
+    for (uint32_t i = 0; i < kernel->stores && kernel->reduced; i++) /* rows may be without elements */
+        add_size(list, llfi_numel(g, llfi_node_at(g, kernel->store[i])->type));
     return llfi_dims_nomem(g->dims) ? LLF_E_NOMEM : LLF_OK;
 }
 
@@ -144,7 +146,8 @@ bool llfi_narrow_holds(const llf_graph *g, const llfi_demands *list, const int64
     measure m = {.g = g, .list = list, .symbol = symbol};
     int64_t points;
     bool holds = !list->space.assumed ||
-                 (list->uniform == 0 && llfi_dim_eval(g->dims, list->size[0], symbol, &points) && !points) ||
+                 (list->uniform == 0 && !list->phases &&
+                  llfi_dim_eval(g->dims, list->size[0], symbol, &points) && !points) ||
                  all_small(&m);
     *beyond = m.beyond;
     return holds;

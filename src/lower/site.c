@@ -35,6 +35,15 @@ void llfi_site_forget(llfi_site *s)
     llfi_index_forget(s);
 }
 
+void llfi_site_forget_points(llfi_site *s)
+{
+    for (uint32_t i = s->demands.uniform; i < s->demands.count; i++)
+        if (s->demands.at[i].scope == LLFI_SCOPE_POINT)
+            s->val[i] = NULL;
+    s->emit.memos = 0;
+    llfi_index_forget(s);
+}
+
 /* Address of the tile's element `lane` under the demand's map. */
 static LLVMValueRef address(llfi_site *s, uint32_t demand, LLVMValueRef base, const llfi_tile *tile,
                             uint32_t lane, bool vector)
@@ -159,6 +168,10 @@ static llf_status load(llfi_site *s, uint32_t demand, const llfi_tile *tile, LLV
             d->offset == LLFI_OFFSET_LINEAR ? d->scope == 0 : s->demands.form[d->offset].terms == 0;
         return llfi_lower_iota(s, tile, demand, out);
     }
+    if (n->op == LLF_OP_COUNT) { /* scope 0 */
+        *out = llfi_emit_convert(e, LLF_I64, dtype, llfi_index_number(s, d->number));
+        return e->status;
+    }
     bool scalar = llfi_node_is_scalar(n);
     LLVMValueRef value = argument(s, scalar ? LLFI_ARG_SCALAR : LLFI_ARG_BUFFER, d->node);
     if (!value)
@@ -173,10 +186,12 @@ static llf_status load(llfi_site *s, uint32_t demand, const llfi_tile *tile, LLV
     return e->status;
 }
 
-/* Operand `demand` at the width being made; values of scope 0 are splatted where they are used. */
+/* Operand `demand` at the width being made; values of a larger scope are splatted where they are used, unless
+ * each point has a row of its own. */
 static LLVMValueRef operand(llfi_site *s, const llfi_demand *user, uint32_t demand)
 {
-    bool splat = s->demands.at[demand].scope == 0 && user->scope != 0;
+    bool splat = s->demands.at[demand].scope != user->scope && s->val[demand] &&
+                 LLVMGetTypeKind(LLVMTypeOf(s->val[demand])) != LLVMVectorTypeKind;
     return splat ? llfi_emit_splat(&s->emit, s->val[demand], s->emit.width) : s->val[demand];
 }
 
@@ -273,6 +288,20 @@ llf_status llfi_lower(llfi_site *s, const llfi_tile *tile, uint32_t from, uint32
     return LLF_OK;
 }
 
+static llf_status store_lanes(llfi_site *s, const llfi_tile *tile, uint32_t demand, LLVMValueRef base,
+                              LLVMValueRef bits)
+{
+    llfi_emit *e = &s->emit;
+    uint32_t bytes = llfi_dtypes[llfi_dtype_of(s->g, s->demands.at[demand].node)].bytes;
+    for (uint32_t i = 0; i < tile->width; i++) {
+        LLVMValueRef at = address(s, demand, base, tile, i, false);
+        if (!at)
+            return e->status;
+        LLVMSetAlignment(LLVMBuildStore(e->b, llfi_emit_lane(e, bits, i), at), bytes);
+    }
+    return LLF_OK;
+}
+
 llf_status llfi_store(llfi_site *s, const llfi_tile *tile, uint32_t demand)
 {
     llfi_emit *e = &s->emit;
@@ -287,6 +316,9 @@ llf_status llfi_store(llfi_site *s, const llfi_tile *tile, uint32_t demand)
         return e->status != LLF_OK ? e->status
                                    : llfi_fail(e->diag, LLF_E_INTERNAL, "node %u cannot be packed", d->node);
     uint32_t bytes = llfi_dtypes[dtype].bytes, all = bytes * e->width;
+    if (e->width > 1 && s->demands.phases &&
+        llfi_access_of(s->g, &s->demands, demand, e->width, false, NULL) != LLFI_ACCESS_VECTOR)
+        return store_lanes(s, tile, demand, base, bits);
     if (e->width > 1 && tile->aligned)
         bytes = all < 16 ? all : 16;
     LLVMSetAlignment(LLVMBuildStore(e->b, bits, address(s, demand, base, tile, 0, false)), bytes);

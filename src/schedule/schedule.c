@@ -51,8 +51,8 @@ llf_status llfi_schedule_make(llf_context *cx, llf_graph *g, const llfi_plan *pl
         set_hints(plan, target, out);
         return LLF_OK;
     }
-    return llfi_fail(diag, LLF_E_INTERNAL, "kernel %u fits no skeleton of %s: %s", kernel, target->name,
-                     reasons);
+    return llfi_fail(diag, k->reduced ? LLF_E_UNSUPPORTED : LLF_E_INTERNAL,
+                     "kernel %u fits no skeleton of %s: %s", kernel, target->name, reasons);
 }
 
 void llfi_schedule_print(const llfi_schedule *s, llfi_str *out)
