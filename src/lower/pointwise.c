@@ -12,6 +12,10 @@ bool llfi_pointwise_match(const llf_graph *g, const llfi_kernel *k, const llfi_t
 {
     (void)target;
     llfi_type space = llfi_type_at(g, k->space);
+    if (k->reduced) {
+        snprintf(why->text, sizeof why->text, "it reduces");
+        return false;
+    }
     if (k->parts > 1) {
         snprintf(why->text, sizeof why->text, "it has %u parts", k->parts);
         return false;

@@ -9,12 +9,13 @@ llfi_fold llfi_fold_of(const llf_graph *g, llf_id reduce, bool narrow)
     llfi_reduce r = llfi_reduce_of(g, reduce);
     llf_op op = (llf_op)llfi_node_at(g, reduce)->op;
     bool places = op == LLF_OP_ARGMAX || op == LLF_OP_ARGMIN;
-    bool rounds = op == LLF_OP_SUM || op == LLF_OP_PROD;
+    bool stats = op == LLF_OP_SOFTMAX_STATS || op == LLF_OP_MOMENTS;
+    bool rounds = op == LLF_OP_SUM || op == LLF_OP_PROD || stats;
     return (llfi_fold){.op = op,
                        .in = r.in,
                        .acc = r.acc,
                        .out = r.out,
-                       .states = places ? 2 : 1,
+                       .states = places || stats ? 2 : 1,
                        .ordered = rounds && llfi_dtype_is_float(r.acc),
                        .places = places,
                        .narrow = narrow};
@@ -110,8 +111,10 @@ llfi_state llfi_fold_identity(llfi_emit *e, const llfi_fold *f)
 {
     LLVMTypeRef place;
     switch (f->op) {
+    case LLF_OP_MOMENTS:
     case LLF_OP_SUM: return (llfi_state){{number(e, f, -0.0)}};
     case LLF_OP_PROD: return (llfi_state){{number(e, f, 1)}};
+    case LLF_OP_SOFTMAX_STATS:
     case LLF_OP_MAX:
     case LLF_OP_ANY: return (llfi_state){{bound(e, f, true)}};
     case LLF_OP_MIN:
@@ -166,7 +169,7 @@ llfi_state llfi_fold_where(llfi_emit *e, const llfi_fold *f, LLVMValueRef keep, 
 static llfi_state pick(llfi_emit *e, const llfi_fold *f, llfi_state a, llfi_state b, const uint8_t *lane,
                        uint32_t count)
 {
-    LLVMValueRef mask[8];
+    LLVMValueRef mask[LLFI_FOLD_WIDTH / 2];
     for (uint32_t i = 0; i < count; i++)
         mask[i] = LLVMConstInt(e->i32, lane[i], 0);
     for (uint32_t k = 0; k < f->states; k++)
@@ -176,7 +179,7 @@ static llfi_state pick(llfi_emit *e, const llfi_fold *f, llfi_state a, llfi_stat
 }
 
 static llfi_state fold_picked(llfi_emit *e, const llfi_fold *f, llfi_state a, llfi_state b,
-                              const uint8_t lane[2][8], uint32_t count)
+                              const uint8_t *const lane[2], uint32_t count)
 {
     llfi_state first = pick(e, f, a, b, lane[0], count), second = pick(e, f, a, b, lane[1], count);
     uint32_t width = e->width;
@@ -188,11 +191,11 @@ static llfi_state fold_picked(llfi_emit *e, const llfi_fold *f, llfi_state a, ll
 
 llfi_state llfi_fold_j(llfi_emit *e, const llfi_fold *f, llfi_state s)
 {
-    static const uint8_t bit1[2][8] = {{0, 1, 4, 5}, {2, 3, 6, 7}}, bit0[2][8] = {{0, 2}, {1, 3}},
-                         bit2[2][8] = {{0}, {1}};
-    s = fold_picked(e, f, s, s, bit1, 4);
-    s = fold_picked(e, f, s, s, bit0, 2);
-    return fold_picked(e, f, s, s, bit2, 1);
+    static const uint8_t bit1[2][4] = {{0, 1, 4, 5}, {2, 3, 6, 7}}, bit0[2][2] = {{0, 2}, {1, 3}},
+                         bit2[2][1] = {{0}, {1}};
+    s = fold_picked(e, f, s, s, (const uint8_t *const[]){bit1[0], bit1[1]}, 4);
+    s = fold_picked(e, f, s, s, (const uint8_t *const[]){bit0[0], bit0[1]}, 2);
+    return fold_picked(e, f, s, s, (const uint8_t *const[]){bit2[0], bit2[1]}, 1);
 }
 
 /* Every shuffle stays inside 128 bits but the last two: after bit 1 the lanes are those of two vectors, pair
@@ -206,18 +209,19 @@ llfi_state llfi_fold_j8(llfi_emit *e, const llfi_fold *f, const llfi_state at[8]
     memcpy(s, at, sizeof s);
     for (uint32_t k = 0; k < 3; k++)
         for (uint32_t i = 0; i < 4u >> k; i++)
-            s[i] = fold_picked(e, f, s[2 * i], s[2 * i + 1], step[k], 8);
+            s[i] = fold_picked(e, f, s[2 * i], s[2 * i + 1], (const uint8_t *const[]){step[k][0], step[k][1]},
+                               8);
     return s[0];
 }
 
 llfi_state llfi_fold_halves(llfi_emit *e, const llfi_fold *f, llfi_state s, uint32_t width)
 {
-    uint8_t lane[2][8];
+    uint8_t lane[2][LLFI_FOLD_WIDTH / 2];
     for (uint32_t i = 0; i < width / 2; i++) {
         lane[0][i] = (uint8_t)i;
         lane[1][i] = (uint8_t)(i + width / 2);
     }
-    return fold_picked(e, f, s, s, (const uint8_t(*)[8])lane, width / 2);
+    return fold_picked(e, f, s, s, (const uint8_t *const[]){lane[0], lane[1]}, width / 2);
 }
 
 /* ---- the result */
@@ -240,4 +244,127 @@ LLVMValueRef llfi_fold_result(llfi_emit *e, const llfi_fold *f, llfi_state s, LL
     }
     e->width = width;
     return r;
+}
+
+/* ---- softmax_stats */
+
+static llfi_fold simple(const llfi_fold *f, llf_op op)
+{
+    llfi_fold s = *f;
+    if (llfi_fold_is_stats(f))
+        s = (llfi_fold){
+            .op = op, .in = f->acc, .acc = f->acc, .out = f->acc, .states = 1, .narrow = f->narrow};
+    s.ordered = f->ordered && op == LLF_OP_SUM;
+    return s;
+}
+
+llfi_fold llfi_fold_sum(const llfi_fold *f)
+{
+    return simple(f, LLF_OP_SUM);
+}
+
+llfi_fold llfi_fold_max(const llfi_fold *f)
+{
+    llfi_fold s = simple(f, LLF_OP_MAX);
+    s.in = f->in;
+    return s;
+}
+
+static LLVMValueRef log2e(llfi_emit *e, const llfi_fold *f)
+{
+    return number(e, f, 1.4426950408889634);
+}
+
+LLVMValueRef llfi_softmax_scale(llfi_emit *e, const llfi_fold *f, LLVMValueRef m)
+{
+    return LLVMBuildFMul(e->b, m, log2e(e, f), "");
+}
+
+static LLVMValueRef is_none(llfi_emit *e, const llfi_fold *f, LLVMValueRef x)
+{
+    return LLVMBuildFCmp(e->b, LLVMRealOEQ, x, bound(e, f, true), "");
+}
+
+static LLVMValueRef power_of_2(llfi_emit *e, const llfi_fold *f, LLVMValueRef x)
+{
+    return e->target->backend->lowering->function(e, LLF_OP_EXP2, f->acc, x);
+}
+
+LLVMValueRef llfi_softmax_power(llfi_emit *e, const llfi_fold *f, LLVMValueRef x, LLVMValueRef m)
+{
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(m));
+    LLVMValueRef by = LLVMBuildSelect(e->b, is_none(e, f, m), zero, llfi_softmax_scale(e, f, m), "");
+    return power_of_2(e, f, llfi_emit_fma(e, x, log2e(e, f), LLVMBuildFNeg(e->b, by, "")));
+}
+
+LLVMValueRef llfi_softmax_factor(llfi_emit *e, const llfi_fold *f, LLVMValueRef chunk, LLVMValueRef all)
+{
+    LLVMValueRef power = power_of_2(e, f, LLVMBuildFSub(e->b, chunk, all, ""));
+    if (!power)
+        return NULL;
+    return LLVMBuildSelect(e->b, is_none(e, f, chunk), LLVMConstNull(LLVMTypeOf(power)), power, "");
+}
+
+/* ---- moments */
+
+/* n (i64) rounded to the accumulator. */
+static LLVMValueRef as_float(llfi_emit *e, const llfi_fold *f, LLVMValueRef n)
+{
+    uint32_t width = e->width;
+    e->width = 1;
+    n = llfi_emit_convert(e, LLF_I64, f->acc, n);
+    e->width = width;
+    return llfi_emit_splat(e, n, width);
+}
+
+static LLVMValueRef quotient(llfi_emit *e, const llfi_fold *f, LLVMValueRef a, LLVMValueRef b)
+{
+    return e->target->backend->lowering->divide(e, f->acc, a, b);
+}
+
+LLVMValueRef llfi_moments_mean(llfi_emit *e, const llfi_fold *f, LLVMValueRef sum, LLVMValueRef n)
+{
+    return quotient(e, f, sum, as_float(e, f, n));
+}
+
+llfi_state llfi_moments_close(llfi_emit *e, const llfi_fold *f, LLVMValueRef mean, LLVMValueRef d,
+                              LLVMValueRef squares, LLVMValueRef n)
+{
+    LLVMValueRef error = quotient(e, f, LLVMBuildFMul(e->b, d, d, ""), as_float(e, f, n));
+    LLVMValueRef left = LLVMBuildFSub(e->b, squares, error, ""), zero = LLVMConstNull(LLVMTypeOf(left));
+    return (llfi_state){{mean, e->target->backend->lowering->maximum(e, f->acc, false, left, zero)}};
+}
+
+llfi_state llfi_moments_pair(llfi_emit *e, const llfi_fold *f, llfi_state a, llfi_state b, LLVMValueRef na,
+                             LLVMValueRef nb)
+{
+    LLVMBuilderRef lb = e->b;
+    LLVMValueRef before = as_float(e, f, na),
+                 none = LLVMBuildICmp(lb, LLVMIntEQ, nb, LLVMConstNull(e->i64), "");
+    LLVMValueRef share = quotient(e, f, as_float(e, f, nb), as_float(e, f, LLVMBuildAdd(lb, na, nb, "")));
+    LLVMValueRef r = LLVMBuildFSub(lb, b.v[0], a.v[0], "");
+    LLVMValueRef mean = LLVMBuildFAdd(lb, a.v[0], LLVMBuildFMul(lb, r, share, ""), "");
+    LLVMValueRef between =
+        LLVMBuildFMul(lb, LLVMBuildFMul(lb, r, r, ""), LLVMBuildFMul(lb, before, share, ""), "");
+    LLVMValueRef squares = LLVMBuildFAdd(lb, LLVMBuildFAdd(lb, a.v[1], b.v[1], ""), between, "");
+    return (llfi_state){
+        {LLVMBuildSelect(lb, none, a.v[0], mean, ""), LLVMBuildSelect(lb, none, a.v[1], squares, "")}};
+}
+
+void llfi_fold_results(llfi_emit *e, const llfi_fold *f, llfi_state s, LLVMValueRef empty,
+                       LLVMValueRef out[2])
+{
+    bool moments = f->op == LLF_OP_MOMENTS;
+    uint64_t nan = f->acc == LLF_F64 ? 0x7ff8000000000000 : 0x7fc00000;
+    LLVMTypeRef type = LLVMTypeOf(s.v[0]);
+    uint32_t width = e->width;
+    e->width = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;
+    memcpy(out, s.v, 2 * sizeof *out);
+    if (empty) {
+        LLVMValueRef all = llfi_emit_splat(e, empty, e->width);
+        LLVMValueRef first = moments ? llfi_emit_literal(e, f->acc, nan) : bound(e, f, true);
+        out[0] = LLVMBuildSelect(e->b, all, first, s.v[0], "");
+        out[1] = LLVMBuildSelect(e->b, all, LLVMConstNull(type), s.v[1], "");
+    }
+    e->width = width;
 }

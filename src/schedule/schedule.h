@@ -148,6 +148,7 @@ extern const llfi_skeleton llfi_skeleton_pointwise_nvptx; /* lower/pointwise_nvp
 extern const llfi_skeleton llfi_skeleton_tiled_nvptx;     /* lower/tiled_nvptx.c */
 extern const llfi_skeleton llfi_skeleton_tiled_host;      /* lower/tiled_host.c */
 extern const llfi_skeleton llfi_skeleton_pointwise_host;  /* lower/pointwise_host.c */
+extern const llfi_skeleton llfi_skeleton_reduce_host;     /* lower/reduce_host.c */
 extern const llfi_skeleton llfi_skeleton_parts_nvptx;     /* lower/parts_nvptx.c */
 extern const llfi_skeleton llfi_skeleton_parts_host;      /* lower/parts_host.c */
 

@@ -8,7 +8,7 @@
 /* Emitters already make good code: what is left is inlining helpers, common subexpressions of several ops,
  * and uniform values inside the element loop. instcombine was measured: no faster code, and half of the time
  * of all passes. */
-#define PASSES "always-inline,function(early-cse,loop-mssa(licm))"
+#define PASSES "always-inline,function(mem2reg,early-cse,loop-mssa(licm))"
 /* A helper (host_math.c) with more uses is called: code and compile time stay linear. */
 #define INLINE_USES 4u
 
@@ -217,8 +217,9 @@ static const llfi_lowering lowering = {
     .root = host_root,
     .maximum = host_maximum,
 };
-static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_parts_host, &llfi_skeleton_tiled_host,
-                                                 &llfi_skeleton_pointwise_host, NULL};
+static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_reduce_host, &llfi_skeleton_parts_host,
+                                                 &llfi_skeleton_tiled_host, &llfi_skeleton_pointwise_host,
+                                                 NULL};
 
 const llfi_backend llfi_backend_host = {
     .name = "host",
