@@ -15,9 +15,8 @@
  * max_err is the distance of the outputs from the interpreter run end to end over the same elements (and
  * indices): a number to read, not a verdict. It must use nothing of src/lower, where the indices that it
  * checks were made. */
-#include "bench/bench.h"
+#include "bench/check_nodes.h"
 
-#include "interp/index.h"
 #include "interp/interp.h"
 #include "ir/float.h"
 
@@ -26,49 +25,11 @@
 
 #define MAX_NODES 4096u
 #define MAX_WANTED ((size_t)1 << 23) /* elements of all nodes; with more, fewer points are taken */
+#define MAX_OF_ONE ((size_t)1 << 27) /* where one point of each output needs more than those */
 #define MAX_ROUNDS 16u
 #define WHOLE ((size_t)16 << 20) /* bytes of an output that is fetched whole */
-#define OPERANDS 3u              /* most of an elementwise op */
 
 static const llf_allocator *const mem = &llfi_malloc_allocator;
-
-/* The elements of a node that are needed, in order, and what they are. */
-typedef struct {
-    LLFI_VEC(int64_t) at;
-    uint64_t *got;     /* on the target */
-    uint64_t *ideal;   /* by the interpreter from the inputs on */
-    bool unknown;      /* not all of it can be had yet */
-    int64_t *known_at; /* indices of a gather: what was found in the round before */
-    uint64_t *known;
-    size_t knowns;
-    llfi_extents extents;
-} wanted;
-
-/* One op over a vector of operands, compiled once. */
-typedef struct {
-    llf_op op;
-    uint64_t attr;
-    llf_dtype dtype[OPERANDS + 1]; /* of the operands and, last, of the result */
-    llf_graph *g;
-    bench_session s;
-} op_program;
-
-typedef struct {
-    bench_run *r;
-    const llf_graph *g; /* the case's graph, as parsed */
-    llf_graph *flat;    /* its primitives */
-    const int64_t *symbol;
-    const bench_tensor *input; /* by input; scalars: one element */
-    wanted *node;              /* by flat id */
-    size_t total;
-    bool waits; /* for indices */
-    LLFI_VEC(op_program) programs;
-    void *buffer[OPERANDS + 1]; /* on the device: operands, result */
-    size_t buffer_bytes;
-    char *stage; /* here: as long as one of them */
-    llfi_arena arena;
-    bench_verdict *v;
-} checker;
 
 /* ---- which elements */
 
@@ -105,7 +66,10 @@ static int rising(const void *a, const void *b)
 static void sort_wanted(wanted *w)
 {
     size_t n = 0;
-    if (w->at.count)
+    bool rising_already = true; /* rows are */
+    for (size_t i = 1; i < w->at.count; i++)
+        rising_already = rising_already && w->at.at[i] >= w->at.at[i - 1];
+    if (!rising_already)
         qsort(w->at.at, w->at.count, sizeof *w->at.at, rising);
     for (size_t i = 0; i < w->at.count; i++)
         if (!i || w->at.at[i] != w->at.at[i - 1])
@@ -128,8 +92,11 @@ static size_t find(const int64_t *list, size_t count, int64_t at)
 }
 
 /* How many elements make one of a node. */
-static uint32_t sources(const llfi_node *n)
+static int64_t sources(const checker *c, llf_id id)
 {
+    const llfi_node *n = llfi_node_at(c->flat, id);
+    if (llfi_ops[n->op].cls == LLFI_CLASS_REDUCE)
+        return llfi_index_row(c->flat, id, &c->node[n->arg[0]].extents);
     if (llfi_ops[n->op].cls != LLFI_CLASS_INDEX)
         return n->arity;
     return n->op == LLF_OP_TAKE ? 2 : 1;
@@ -142,16 +109,21 @@ static int64_t index_value(const checker *c, llf_id indices, uint64_t bits)
 
 /* Source k of element `at` of a node: element *from of *p. The second of a gather, what it reads, needs the
  * index, whose bits are those of this round (`now`) or of the round before; LLF_NONE: it has none yet. */
-static llf_status source_of(const checker *c, llf_id id, uint32_t k, int64_t at, bool now, llf_id *p,
+static llf_status source_of(const checker *c, llf_id id, int64_t k, int64_t at, bool now, llf_id *p,
                             int64_t *from)
 {
     const llfi_node *n = llfi_node_at(c->flat, id);
     const llf_id *arg = llfi_args(c->flat, n);
     const llfi_extents *out = &c->node[id].extents;
     uint32_t which;
+    if (llfi_ops[n->op].cls == LLFI_CLASS_REDUCE) {
+        *p = arg[0];
+        *from = llfi_index_reduced(c->flat, id, out, &c->node[*p].extents, at, k);
+        return LLF_OK;
+    }
     if (llfi_ops[n->op].cls != LLFI_CLASS_INDEX) {
         *p = arg[k];
-        return llfi_index_operand(c->flat, id, k, c->symbol, out, &c->node[*p].extents, at, from);
+        return llfi_index_operand(c->flat, id, (uint32_t)k, c->symbol, out, &c->node[*p].extents, at, from);
     }
     LLF_TRY(llfi_index_choose(c->flat, id, c->symbol, out, at, NULL, &which, from));
     *p = arg[which];
@@ -170,11 +142,15 @@ static llf_status source_of(const checker *c, llf_id id, uint32_t k, int64_t at,
 }
 
 /* Users stand after operands, so one walk down the ids finds everything that is needed. */
-static llf_status pull_back_node(checker *c, llf_id id)
+static llf_status pull_back_node(checker *c, llf_id id, size_t limit)
 {
-    const llfi_node *n = llfi_node_at(c->flat, id);
+    int64_t each = sources(c, id);
+    if (c->node[id].at.count && (uint64_t)each > limit / c->node[id].at.count) { /* rows */
+        c->total = limit + 1;
+        return LLF_OK;
+    }
     for (size_t i = 0; i < c->node[id].at.count; i++)
-        for (uint32_t k = 0; k < sources(n); k++) {
+        for (int64_t k = 0; k < each; k++) {
             llf_id p;
             int64_t from;
             LLF_TRY(source_of(c, id, k, c->node[id].at.at[i], false, &p, &from));
@@ -187,6 +163,7 @@ static llf_status pull_back_node(checker *c, llf_id id)
 
 static llf_status pull_back(checker *c, int64_t points)
 {
+    size_t limit = points > 1 ? MAX_WANTED : MAX_OF_ONE;
     for (llf_id id = 0; id < c->flat->nodes.count; id++)
         c->node[id].at.count = 0;
     c->total = 0;
@@ -197,10 +174,10 @@ static llf_status pull_back(checker *c, int64_t points)
         for (int64_t p = 0; p < count; p++)
             LLF_TRY(want(c, id, place_of(c->node[id].extents.elements, count, p)));
     }
-    for (llf_id id = (llf_id)c->flat->nodes.count; id-- > 0 && c->total <= MAX_WANTED;) {
+    for (llf_id id = (llf_id)c->flat->nodes.count; id-- > 0 && c->total <= limit;) {
         sort_wanted(&c->node[id]);
         c->total += c->node[id].at.count;
-        LLF_TRY(pull_back_node(c, id));
+        LLF_TRY(pull_back_node(c, id, limit));
     }
     return LLF_OK;
 }
@@ -219,10 +196,11 @@ static llf_id build_op(const op_program *p, uint32_t arity, llf_graph *g)
     return llfi_build(g, p->op, arg, p->attr, UINT32_MAX, (llfi_place){0});
 }
 
-static llf_status program_of(checker *c, llf_id id, op_program **out)
+llf_status bench_check_program(checker *c, llf_id id, op_program **out)
 {
     const llfi_node *n = llfi_node_at(c->flat, id);
-    op_program p = {.op = (llf_op)n->op, .attr = n->attr};
+    bool reduces = llfi_ops[n->op].cls == LLFI_CLASS_REDUCE; /* over whichever axes: rows are rows */
+    op_program p = {.op = (llf_op)n->op, .attr = reduces ? 0 : n->attr};
     for (uint32_t k = 0; k < n->arity; k++)
         p.dtype[k] = llfi_dtype_of(c->flat, llfi_args(c->flat, n)[k]);
     p.dtype[OPERANDS] = llfi_dtype_of(c->flat, id);
@@ -238,21 +216,22 @@ static llf_status program_of(checker *c, llf_id id, op_program **out)
     (*out)->g = llf_graph_create(c->r->cx, llfi_ops[p.op].name);
     if (!(*out)->g)
         return llfi_nomem(&c->r->cx->diag);
-    LLF_TRY(llf_output((*out)->g, build_op(*out, n->arity, (*out)->g)));
+    LLF_TRY(reduces ? bench_check_build_reduce(c, id, (*out)->g)
+                    : llf_output((*out)->g, build_op(*out, n->arity, (*out)->g)));
     return bench_session_open(c->r, (*out)->g, "primitive", &(*out)->s);
 }
 
-/* Source k of the i-th element of a node: its bits on the target and by the interpreter. False: not to be had
- * yet. */
-static llf_status operand(const checker *c, llf_id id, uint32_t k, size_t i, uint64_t *got, uint64_t *ideal,
-                          bool *there)
+llf_status bench_check_operand(const checker *c, llf_id id, int64_t k, size_t i, uint64_t *got,
+                               uint64_t *ideal, bool *there)
 {
     llf_id p;
     int64_t from;
     LLF_TRY(source_of(c, id, k, c->node[id].at.at[i], true, &p, &from));
     const wanted *w = &c->node[p == LLF_NONE ? id : p];
     size_t at = p == LLF_NONE ? 0 : find(w->at.at, w->at.count, from);
+    const llfi_node *n = llfi_node_at(c->flat, id);
     *there = p != LLF_NONE && !w->unknown && at < w->at.count;
+    at += n->op == LLF_OP_RESULT ? n->attr * w->at.count : 0;
     *got = *there ? w->got[at] : 0;
     *ideal = *there ? w->ideal[at] : 0;
     return LLF_OK;
@@ -266,13 +245,13 @@ static llf_status run_op(checker *c, llf_id id)
     int64_t points = (int64_t)w->at.count;
     op_program *p = NULL;
     void *binding[OPERANDS + 1];
-    LLF_TRY(program_of(c, id, &p));
+    LLF_TRY(bench_check_program(c, id, &p));
     for (uint32_t k = 0; k < n->arity; k++) {
         size_t size = llfi_dtypes[p->dtype[k]].bytes;
         for (size_t i = 0; i < w->at.count; i++) {
             uint64_t bits, ideal;
             bool there;
-            LLF_TRY(operand(c, id, k, i, &bits, &ideal, &there));
+            LLF_TRY(bench_check_operand(c, id, k, i, &bits, &ideal, &there));
             llfi_bits_store(p->dtype[k], c->stage + i * size, bits);
         }
         LLF_TRY(d->ops->upload(d, c->buffer[k], c->stage, w->at.count * size));
@@ -298,7 +277,7 @@ static bool same(llf_dtype t, uint64_t a, uint64_t b)
     return a == b || (llfi_dtype_is_float(t) && llfi_bits_nan(t, a) && llfi_bits_nan(t, b));
 }
 
-static bool within(llf_op op, llf_dtype t, uint64_t got, uint64_t want)
+bool bench_check_within(llf_op op, llf_dtype t, uint64_t got, uint64_t want)
 {
     uint64_t bound = llfi_ops[op].flags & LLF_F_EXACT ? 0 : llfi_ulp_bound(op, t);
     if (same(t, got, want))
@@ -319,10 +298,10 @@ static llf_status evaluate(checker *c, llf_id id)
         uint64_t arg[OPERANDS] = {0}, ideal[OPERANDS] = {0};
         bool there;
         for (uint32_t k = 0; k < n->arity; k++)
-            LLF_TRY(operand(c, id, k, i, &arg[k], &ideal[k], &there));
+            LLF_TRY(bench_check_operand(c, id, k, i, &arg[k], &ideal[k], &there));
         uint64_t right = llfi_eval(op, from, to, arg);
         w->ideal[i] = llfi_eval(op, from, to, ideal);
-        if (within(op, to, w->got[i], right))
+        if (bench_check_within(op, to, w->got[i], right))
             continue;
         c->v->sound = false;
         snprintf(c->v->why, sizeof c->v->why,
@@ -349,7 +328,7 @@ static llf_status move(checker *c, llf_id id)
     wanted *w = &c->node[id];
     bool there = true;
     for (size_t i = 0; i < w->at.count && there; i++)
-        LLF_TRY(operand(c, id, sources(llfi_node_at(c->flat, id)) - 1, i, &w->got[i], &w->ideal[i], &there));
+        LLF_TRY(bench_check_operand(c, id, sources(c, id) - 1, i, &w->got[i], &w->ideal[i], &there));
     w->unknown = !there;
     return LLF_OK;
 }
@@ -363,6 +342,17 @@ static void count_along(checker *c, llf_id id)
         uint64_t count = (uint64_t)llfi_index_count(c->flat, id, &w->extents, w->at.at[i]);
         w->got[i] = w->ideal[i] = to == LLF_I64 ? count : llfi_eval(LLF_OP_CAST, LLF_I64, to, &count);
     }
+}
+
+static llf_status count_elements(checker *c, llf_id id)
+{
+    wanted *w = &c->node[id];
+    llf_dtype to = llfi_dtype_of(c->flat, id);
+    uint64_t count;
+    LLF_TRY(llfi_index_elements(c->flat, id, c->symbol, &count));
+    for (size_t i = 0; i < w->at.count; i++)
+        w->got[i] = w->ideal[i] = llfi_eval(LLF_OP_CAST, LLF_I64, to, &count);
+    return LLF_OK;
 }
 
 static bool depends_on_unknown(const checker *c, llf_id id)
@@ -385,11 +375,15 @@ static llf_status evaluate_node(checker *c, llf_id id)
     case LLFI_CLASS_LEAF:
         if (n->op == LLF_OP_IOTA)
             count_along(c, id);
+        if (n->op == LLF_OP_COUNT)
+            return count_elements(c, id);
         for (size_t i = 0; n->op == LLF_OP_CONST && i < w->at.count; i++)
             w->got[i] = w->ideal[i] = n->attr;
         return LLF_OK; /* inputs are read */
     case LLFI_CLASS_VIEW:
-    case LLFI_CLASS_INDEX: return move(c, id);
+    case LLFI_CLASS_INDEX:
+    case LLFI_CLASS_RESULT: return move(c, id);
+    case LLFI_CLASS_REDUCE: return bench_check_reduce(c, id);
     default: return evaluate(c, id);
     }
 }
@@ -510,8 +504,9 @@ static llf_status make_room(checker *c)
     for (llf_id id = 0; id < c->flat->nodes.count; id++) {
         wanted *w = &c->node[id];
         most = w->at.count > most ? w->at.count : most;
-        w->got = llfi_arena_alloc(&c->arena, (w->at.count + 1) * sizeof *w->got);
-        w->ideal = llfi_arena_alloc(&c->arena, (w->at.count + 1) * sizeof *w->ideal);
+        size_t values = w->at.count * llfi_op_results(&llfi_ops[llfi_node_at(c->flat, id)->op]) + 1;
+        w->got = llfi_arena_alloc(&c->arena, values * sizeof *w->got);
+        w->ideal = llfi_arena_alloc(&c->arena, values * sizeof *w->ideal);
         if (!w->got || !w->ideal)
             return llfi_nomem(&c->r->cx->diag);
     }
@@ -555,7 +550,7 @@ static llf_status check(checker *c, void *const *output)
         if (round == MAX_ROUNDS)
             return unchecked(c, "too many gathers, one behind the other");
         LLF_TRY(pull_back_some(c, &points));
-        if (c->total > MAX_WANTED)
+        if (c->total > MAX_OF_ONE || (points > 1 && c->total > MAX_WANTED))
             return unchecked(c, "one element of each output needs too many elements of its operands");
         LLF_TRY(make_room(c));
         LLF_TRY(evaluate_all(c));

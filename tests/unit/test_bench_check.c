@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "bench/check_nodes.c"
+#include "bench/check_reduce.c"
 #include "bench/data.c"
 #include "bench/session.c"
 
