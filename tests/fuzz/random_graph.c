@@ -129,10 +129,11 @@ typedef struct {
     llf_dtype main; /* most nodes have it, so that chains grow long */
     uint32_t deep;  /* percent of operands taken from the last nodes */
     uint32_t views, reduce;
-    uint32_t inputs;  /* most of a part */
-    bool planes;      /* permuted often */
-    int64_t most;     /* elements */
-    llfi_shape space; /* with views: of the operands so far */
+    uint32_t inputs;      /* most of a part */
+    uint32_t part_inputs; /* of this one; the first nodes of it */
+    bool planes;          /* permuted often */
+    int64_t most;         /* elements */
+    llfi_shape space;     /* with views: of the operands so far */
 } maker;
 
 /* The program's own vectors and tails: 8 lanes, 32 threads, 1000 and 1023..1025 a block or two. */
@@ -174,12 +175,28 @@ static void plane(maker *m, shape *s)
         s->dim[i] = i == a || i == b ? sides[rg_below(m->r, LLFI_COUNT(sides))] : extent(m, &left);
 }
 
+/* One long extent, around chunks of 1024 and halves of them, where the order of a reduction shows in the
+ * bits. */
+static void rows(maker *m, shape *s)
+{
+    static const int64_t lengths[] = {255, 257, 511, 513, 769, 1000, 1023, 1024, 1025, 1500, 2049};
+    int64_t n = lengths[rg_below(m->r, LLFI_COUNT(lengths))], left = m->most / n;
+    s->rank = 1 + rg_below(m->r, 3);
+    uint32_t along = rg_below(m->r, s->rank);
+    for (uint32_t i = 0; i < s->rank; i++)
+        s->dim[i] = i == along ? n : extent(m, &left);
+}
+
 static void make_shapes(maker *m, const rg_limits *limits)
 {
     m->shape_count = rg_chance(m->r, 15) ? 2 : 1;
     for (uint32_t s = 0; s < m->shape_count; s++) {
         if (m->views && m->most >= PLANE && rg_chance(m->r, 25)) {
             plane(m, &m->shapes[s]);
+            continue;
+        }
+        if (m->reduce && m->most >= 2049 && rg_chance(m->r, 40)) {
+            rows(m, &m->shapes[s]);
             continue;
         }
         int64_t left = limits->max_elements;
@@ -197,6 +214,7 @@ static llf_dtype random_dtype(maker *m)
 static void make_inputs(maker *m)
 {
     uint32_t before = (uint32_t)m->g->inputs.count, count = 1 + rg_below(m->r, m->inputs);
+    m->part_inputs = count;
     for (uint32_t i = 0; i < count; i++) {
         char name[16];
         snprintf(name, sizeof name, "x%u", before + i);
@@ -350,7 +368,9 @@ static llf_id random_index(maker *m, llf_op op)
 
 static llf_id random_reduce(maker *m)
 {
-    llf_id x = operand(m, random_dtype(m), LLF_NONE);
+    /* Inputs hold numbers; what many ops have made of them is often NaN or 0. */
+    llf_id x = rg_chance(m->r, 40) ? m->first + rg_below(m->r, m->part_inputs)
+                                   : operand(m, random_dtype(m), LLF_NONE);
     return x == LLF_NONE ? x : rg_reduce(m->r, m->g, m->binding->symbol, x, m->most);
 }
 

@@ -38,10 +38,10 @@ static bool fits(const maker *m, llf_op op)
 
 static llf_op random_op(const maker *m)
 {
-    llf_op op;
-    do
-        op = (llf_op)rg_below(m->r, LLF_OPS);
-    while (!fits(m, op));
+    bool sum = rg_chance(m->r, 25);
+    llf_op op = LLF_OP_SUM; /* more often than the others: its order shows */
+    while (!sum && !fits(m, op = (llf_op)rg_below(m->r, LLF_OPS)))
+        ;
     return op;
 }
 
