@@ -80,7 +80,7 @@ llf_status llfi_passes_run(llf_context *cx, llf_graph *g, const char *const *nam
         count = llfi_passes_count;
     llfi_arena scratch;
     llfi_arena_init(&scratch, &cx->mem);
-    llf_status st = LLF_OK;
+    llf_status st = llfi_guards_name(g);
     for (size_t i = 0; i < count && st == LLF_OK; i++) {
         const llfi_pass_info *pi = names ? find(names[i]) : &llfi_passes[i];
         if (!pi) {

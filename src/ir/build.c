@@ -13,6 +13,14 @@ llf_id llfi_poison(llf_graph *g, llf_status status)
     return LLF_NONE;
 }
 
+llf_id llfi_build_failed(llf_graph *g, llf_status status)
+{
+    llfi_shown next = llfi_show_next(g);
+    if (status != LLF_E_NOMEM)
+        llfi_diag_in(&g->cx->diag, next.text + 1, strlen(next.text) - 1);
+    return llfi_poison(g, status);
+}
+
 static llf_id nomem(llf_graph *g)
 {
     return llfi_poison(g, llfi_nomem(&g->cx->diag));
@@ -65,15 +73,16 @@ static llf_status check_attr(llf_graph *g, const llfi_op_info *o, uint64_t attr,
                              o->name, llfi_attr_name(o->attr));
 }
 
-/* Bytes of the constant extents must fit int64; symbols are checked when they are bound. */
-static bool bytes_fit(const llf_graph *g, llfi_type t)
+/* Bytes must fit int64; what symbols make of them is checked when they are bound. */
+static llf_status bytes_fit(llf_graph *g, uint32_t type, llfi_place at, const char *front, const char *op)
 {
-    int64_t bytes = llfi_dtypes[t.dtype].bytes, c;
-    for (uint32_t i = 0; i < t.rank; i++) {
-        if (llfi_dim_is_const(g->dims, t.dim[i], &c) && c != 0 && __builtin_mul_overflow(bytes, c, &bytes))
-            return false;
-    }
-    return true;
+    llf_dtype dtype = llfi_type_at(g, type).dtype;
+    uint32_t axis;
+    if (llfi_type_fits(g, type, LLFI_RANK, 0, llfi_dtypes[dtype].bytes, &axis))
+        return LLF_OK;
+    return llfi_fail_at(&g->cx->diag, LLF_E_LIMIT, at, op,
+                        "%s: axis %u: the dims of %s multiply to more than 2^63-1 bytes", front, axis,
+                        llfi_show_type(g, type).text);
 }
 
 /* Puts the operands where llfi_args finds them. */
@@ -108,6 +117,7 @@ llf_id llfi_build_n(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, 
         return llfi_poison(
             g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, NULL, "no op %u with operands", (unsigned)op));
     const llfi_op_info *o = &llfi_ops[op];
+    const char *name = llfi_op_said(g, op);
     llfi_node n = {.op = (uint16_t)op,
                    .arg = {LLF_NONE, LLF_NONE, LLF_NONE},
                    .origin = origin,
@@ -115,24 +125,22 @@ llf_id llfi_build_n(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, 
                    .col = at.col,
                    .attr = attr};
     if (!llfi_op_takes(o, count))
-        return llfi_poison(g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, o->name,
-                                           "%s: %u is no number of operands for it", o->name, count));
+        return llfi_poison(g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, name,
+                                           "%s: %u is no number of operands for it", name, count));
     for (uint32_t i = 0; i < count; i++) {
         if (arg[i] == LLF_NONE && g->poisoned != LLF_OK)
             return LLF_NONE;
         if (arg[i] >= g->nodes.count)
-            return llfi_poison(g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, o->name,
-                                               "%s: operand %u is no value of this graph", o->name, i + 1));
+            return llfi_poison(g, llfi_fail_at(&cx->diag, LLF_E_ARG, at, name,
+                                               "%s: operand %u is no value of this graph", name, i + 1));
     }
     llf_status status = check_attr(g, o, attr, at);
     if (status == LLF_OK)
         status = llfi_infer(g, op, count, arg, attr, at, &n.type);
+    if (status == LLF_OK)
+        status = bytes_fit(g, n.type, at, name, name);
     if (status != LLF_OK)
         return llfi_poison(g, status);
-    if (!bytes_fit(g, llfi_type_at(g, n.type)))
-        return llfi_poison(g,
-                           llfi_fail_at(&cx->diag, LLF_E_LIMIT, at, o->name,
-                                        "%s: the result's dims multiply to more than 2^63-1 bytes", o->name));
     if (!room(g, llfi_op_results(o), at))
         return LLF_NONE;
     if (!set_args(g, &n, count, arg))
@@ -174,10 +182,11 @@ llf_id llfi_build_input(llf_graph *g, uint32_t type, bool scalar, uint32_t name,
     llfi_type t = llfi_type_at(g, type);
     if (scalar && t.rank != 0)
         return llfi_poison(g, llfi_fail_at(d, LLF_E_TYPE, at, "input", "a scalar input has rank 0"));
-    if (!bytes_fit(g, t))
-        return llfi_poison(g, llfi_fail_at(d, LLF_E_LIMIT, at, "input",
-                                           "input %s: its dims multiply to more than 2^63-1 bytes",
-                                           llfi_name(g, name)));
+    char front[LLFI_MAX_NAME + 16];
+    snprintf(front, sizeof front, "input %s", llfi_name(g, name));
+    llf_status status = bytes_fit(g, type, at, front, "input");
+    if (status != LLF_OK)
+        return llfi_poison(g, status);
     if (!room(g, 1, at))
         return LLF_NONE;
     if (!llfi_vec_reserve(&g->cx->mem, &g->inputs, 1))
@@ -344,7 +353,8 @@ static llf_id call(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr)
 {
     if (!g || g->poisoned != LLF_OK)
         return LLF_NONE;
-    return llfi_build(g, op, arg, attr, UINT32_MAX, nowhere);
+    llf_id id = llfi_build(g, op, arg, attr, UINT32_MAX, nowhere);
+    return id == LLF_NONE ? llfi_build_failed(g, g->poisoned) : id;
 }
 
 #define ARGS_1 x

@@ -34,7 +34,8 @@ static llf_id reduce(llf_graph *g, llf_op op, llf_id x, uint32_t count, const in
                               llfi_ops[op].name, (unsigned)ask.dtype);
     if (status == LLF_OK)
         status = llfi_reduce_attr(g, op, x, &ask, nowhere, &attr);
-    return status == LLF_OK ? llfi_build(g, op, &x, attr, UINT32_MAX, nowhere) : llfi_poison(g, status);
+    llf_id id = status == LLF_OK ? llfi_build(g, op, &x, attr, UINT32_MAX, nowhere) : LLF_NONE;
+    return id == LLF_NONE ? llfi_build_failed(g, status == LLF_OK ? g->poisoned : status) : id;
 }
 
 static llf_status several(llf_graph *g, llf_op op, llf_id x, uint32_t count, const int64_t *axes,

@@ -11,23 +11,27 @@ static bool begin(llf_graph *g, llf_op op, llf_id x, uint32_t count, const void 
         return false;
     const char *name = llfi_ops[op].name;
     llfi_diag *d = &g->cx->diag;
+    llf_status status = LLF_OK;
     if (x >= g->nodes.count)
-        llfi_poison(
-            g, llfi_fail_at(d, LLF_E_ARG, nowhere, name, "%s: operand 1 is no value of this graph", name));
+        status = llfi_fail_at(d, LLF_E_ARG, nowhere, name, "%s: operand 1 is no value of this graph", name);
     else if (count > LLFI_RANK)
-        llfi_poison(g,
-                    llfi_fail_at(d, LLF_E_LIMIT, nowhere, name,
-                                 "%s: %u list items are over the rank limit of %u", name, count, LLFI_RANK));
+        status = llfi_fail_at(d, LLF_E_LIMIT, nowhere, name,
+                              "%s: %u list items are over the rank limit of %u", name, count, LLFI_RANK);
     else if (count && !list)
-        llfi_poison(g, llfi_fail_at(d, LLF_E_ARG, nowhere, name, "%s: the list is NULL", name));
-    return g->poisoned == LLF_OK;
+        status = llfi_fail_at(d, LLF_E_ARG, nowhere, name, "%s: the list is NULL", name);
+    if (status != LLF_OK)
+        llfi_build_failed(g, status);
+    return status == LLF_OK;
 }
 
 static llf_id finish(llf_graph *g, llf_op op, llf_id x, const llfi_ask *ask)
 {
     uint64_t attr;
+    llf_id id = LLF_NONE;
     llf_status status = llfi_view_attr(g, op, x, ask, nowhere, &attr);
-    return status == LLF_OK ? llfi_build(g, op, &x, attr, UINT32_MAX, nowhere) : llfi_poison(g, status);
+    if (status == LLF_OK)
+        id = llfi_build(g, op, &x, attr, UINT32_MAX, nowhere);
+    return id == LLF_NONE ? llfi_build_failed(g, status == LLF_OK ? g->poisoned : status) : id;
 }
 
 static llf_id with_axes(llf_graph *g, llf_op op, llf_id x, uint32_t count, const int64_t *axes)
@@ -61,7 +65,7 @@ static llf_id with_shape(llf_graph *g, llf_op op, llf_id x, uint32_t rank, const
         ask.dim[i] = LLFI_DIM_NONE;
         llf_status status = shape[i] == LLF_INFER ? LLF_OK : extent_of(g, op, i, shape[i], &ask.dim[i]);
         if (status != LLF_OK)
-            return llfi_poison(g, status);
+            return llfi_build_failed(g, status);
     }
     return finish(g, op, x, &ask);
 }
@@ -134,7 +138,7 @@ llf_id llf_slice(llf_graph *g, llf_id x, const llf_range *range)
         if (status == LLF_OK)
             status = bound_of(g, i, r->stop, r->stop_symbol, &ask.range[i].stop);
         if (status != LLF_OK)
-            return llfi_poison(g, status);
+            return llfi_build_failed(g, status);
         ask.range[i].step = r->step;
     }
     return finish(g, LLF_OP_SLICE, x, &ask);

@@ -54,6 +54,8 @@ bool llfi_dims_substitute(llfi_dims *, llfi_dim *value, llfi_dim *out, uint32_t 
 bool llfi_dim_is_const(const llfi_dims *, llfi_dim, int64_t *value);
 /* True and *symbol when the dim is exactly one symbol. */
 bool llfi_dim_is_symbol(const llfi_dims *, llfi_dim, uint32_t *symbol);
+/* What the dim is at least: 0 where nothing more is known at a glance. */
+int64_t llfi_dim_least(const llfi_dims *, llfi_dim);
 /* Provably a <= b for all values of the symbols; false says nothing. */
 bool llfi_dim_never_above(const llfi_dims *, llfi_dim a, llfi_dim b);
 /* symbol[i] = value of symbol i, or -1 when unbound. False: unbound symbol, overflow, negative, or division

@@ -167,6 +167,21 @@ bool llfi_dim_never_above(const llfi_dims *d, llfi_dim a, llfi_dim b)
     return never_above(d, a, b, 3);
 }
 
+int64_t llfi_dim_least(const llfi_dims *d, llfi_dim a)
+{
+    llfi_poly p;
+    int64_t value;
+    if (llfi_dim_is_const(d, a, &value))
+        return value;
+    if (d->rec.at[a].kind != LLFI_DIM_SUM)
+        return 0;
+    llfi_dims_unpack(d, a, &p);
+    for (uint32_t i = 0; i < p.terms; i++)
+        if (p.coef[i] < 0)
+            return 0;
+    return p.c > 0 ? p.c : 0;
+}
+
 static llfi_dim min_max(llfi_dims *d, llfi_dim_kind k, llfi_dim a, llfi_dim b)
 {
     if (a == LLFI_DIM_NONE || b == LLFI_DIM_NONE)

@@ -366,6 +366,7 @@ llf_graph *llfi_graph_clone(const llf_graph *from, llf_context *cx)
         return NULL;
     g->name = from->name;
     g->props = from->props;
+    g->guards_named = from->guards_named;
     g->plan_line = from->plan_line;
     g->plan_at = from->plan_at;
     g->poisoned = from->poisoned;

@@ -20,7 +20,45 @@ llf_status llfi_guard_add(llf_graph *g, const llfi_guard *want)
     llfi_guard *added = &g->guards.at[g->guards.count++];
     *added = *want;
     added->node = (llf_id)g->nodes.count;
+    added->as = g->as;
     return LLF_OK;
+}
+
+llf_status llfi_guards_name(llf_graph *g)
+{
+    if (g->guards_named || g->guards.count == 0)
+        return LLF_OK;
+    llfi_arena arena;
+    llfi_arena_init(&arena, &g->cx->mem);
+    const llfi_value_name *name = llfi_names_make(g, &arena);
+    for (size_t i = 0; name && i < g->guards.count; i++) {
+        llfi_guard *u = &g->guards.at[i];
+        u->named = u->node < g->nodes.count;
+        if (u->named)
+            u->value = name[u->node];
+    }
+    g->guards_named = name != NULL;
+    llfi_arena_destroy(&arena);
+    return name ? LLF_OK : llfi_nomem(&g->cx->diag);
+}
+
+/* Behind the message: the value that asked. */
+static void say_value(const llf_graph *g, llfi_diag *d, const llfi_guard *u)
+{
+    const llfi_node *n = u->node < g->nodes.count ? llfi_node_at(g, u->node) : NULL;
+    llfi_str s;
+    llfi_str_init(&s, &g->cx->mem);
+    if (u->named)
+        llfi_names_put(g, &u->value, 0, &s);
+    else if (!n || n->op != u->op || n->line != u->line || n->col != u->col)
+        ; /* gone, or something has come to stand for it */
+    else if (!g->guards_named)
+        llfi_str_puts(&s, llfi_show_value(g, u->node).text);
+    else if (n->name)
+        llfi_str_printf(&s, "%%%s", llfi_name(g, n->name));
+    if (s.len && !s.failed)
+        llfi_diag_in(d, s.at + 1, s.len - 1);
+    llfi_str_free(&s);
 }
 
 static llf_status broken(const llf_graph *g, llfi_diag *d, const llfi_guard *u, const char *a, const char *b)
@@ -28,17 +66,12 @@ static llf_status broken(const llf_graph *g, llfi_diag *d, const llfi_guard *u, 
     char axis[32] = "the number of elements";
     if (u->axis < LLFI_RANK)
         snprintf(axis, sizeof axis, "axis %u", u->axis);
-    const char *op = llfi_ops[u->op].name;
+    const char *op = u->as ? u->as : llfi_ops[u->op].name;
     llfi_place at = {g->file, u->line, u->col};
     llf_status status = llfi_fail_at(d, LLF_E_GUARD, at, op, "%s: %s: %s (%s) must be %s %s (%s)", op, axis,
                                      llfi_show_dim(g, u->a).text, a, u->at_most ? "at most" : "equal to",
                                      llfi_show_dim(g, u->b).text, b);
-    const llfi_node *n = u->node < g->nodes.count ? llfi_node_at(g, u->node) : NULL;
-    if (n && n->op == u->op && n->line == u->line &&
-        n->col == u->col) { /* not what has come to stand for it */
-        const char *name = llfi_name(g, n->name);
-        llfi_diag_in(d, name, strlen(name));
-    }
+    say_value(g, d, u);
     return status;
 }
 

@@ -12,7 +12,7 @@ typedef struct {
 
 static const char *name(const asked *a)
 {
-    return llfi_ops[a->op].name;
+    return llfi_op_said(a->g, a->op);
 }
 
 #define FAIL(a, ...) llfi_fail_at(&(a)->g->cx->diag, LLF_E_TYPE, (a)->place, name(a), __VA_ARGS__)

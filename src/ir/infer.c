@@ -31,6 +31,27 @@ llfi_shown llfi_show_dim(const llf_graph *g, llfi_dim dim)
     return shown(&s, "an extent");
 }
 
+bool llfi_type_fits(const llf_graph *g, uint32_t type, uint32_t axis, int64_t extent, int64_t unit,
+                    uint32_t *worst)
+{
+    llfi_type t = llfi_type_at(g, type);
+    int64_t all = unit, most = 0;
+    bool fits = true;
+    *worst = 0;
+    for (uint32_t i = 0; i < t.rank; i++) {
+        int64_t least = llfi_dim_least(g->dims, t.dim[i]);
+        if (i == axis && extent > least)
+            least = extent;
+        if (least > 0)
+            fits = !__builtin_mul_overflow(all, least, &all) && fits;
+        if (least > most) {
+            most = least;
+            *worst = i;
+        }
+    }
+    return fits;
+}
+
 static llfi_shown show(const llf_graph *g, llf_id id)
 {
     return llfi_show_type(g, llfi_node_at(g, id)->type);
@@ -46,6 +67,7 @@ static llf_status check_dtypes(const llf_graph *g, llf_op op, uint32_t count, co
                                llfi_place at, llf_dtype *t)
 {
     const llfi_op_info *o = &llfi_ops[op];
+    const char *name = llfi_op_said(g, op);
     llf_id first = LLF_NONE;
     uint32_t first_at = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -53,21 +75,21 @@ static llf_status check_dtypes(const llf_graph *g, llf_op op, uint32_t count, co
         char letter = llfi_op_letter(o, i);
         if (letter == 'b') {
             if (d != LLF_BOOL)
-                return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, o->name,
-                                    "%s: operand %u is %s, but must be bool", o->name, i + 1,
+                return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, name,
+                                    "%s: operand %u is %s, but must be bool", name, i + 1,
                                     show(g, arg[i]).text);
             continue;
         }
         if (letter == 'i') {
             if (d != LLF_I32 && d != LLF_I64)
-                return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, o->name,
-                                    "%s: operand %u is %s, but must be i32 or i64", o->name, i + 1,
+                return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, name,
+                                    "%s: operand %u is %s, but must be i32 or i64", name, i + 1,
                                     show(g, arg[i]).text);
             continue;
         }
         if (!llfi_set_has(o->set, d))
-            return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, o->name, "%s: operand %u is %s, but must be %s",
-                                o->name, i + 1, show(g, arg[i]).text, set_text(o->set));
+            return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, name, "%s: operand %u is %s, but must be %s",
+                                name, i + 1, show(g, arg[i]).text, set_text(o->set));
         if (letter != 't')
             continue;
         if (first == LLF_NONE) {
@@ -75,8 +97,8 @@ static llf_status check_dtypes(const llf_graph *g, llf_op op, uint32_t count, co
             first_at = i + 1;
             *t = d;
         } else if (d != *t) {
-            return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, o->name,
-                                "%s: dtype mismatch: operand %u is %s, operand %u is %s (use cast)", o->name,
+            return llfi_fail_at(&g->cx->diag, LLF_E_TYPE, at, name,
+                                "%s: dtype mismatch: operand %u is %s, operand %u is %s (use cast)", name,
                                 first_at, show(g, first).text, i + 1, show(g, arg[i]).text);
         }
     }

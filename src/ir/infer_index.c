@@ -15,7 +15,7 @@ typedef struct {
 
 static const char *name(const index_op *x)
 {
-    return llfi_ops[x->op].name;
+    return llfi_op_said(x->g, x->op);
 }
 
 static llfi_shown show(const index_op *x, uint32_t operand)
@@ -38,13 +38,13 @@ static llf_status guard(const index_op *x, uint32_t axis, bool at_most, llfi_dim
                                                    .col = x->place.col});
 }
 
-static llf_status no_dim(const index_op *x, uint32_t axis)
+static llf_status no_dim(const index_op *x, uint32_t axis, const char *what)
 {
     if (llfi_dims_nomem(x->g->dims))
         return llfi_nomem(&x->g->cx->diag);
     return llfi_fail_at(&x->g->cx->diag, LLF_E_LIMIT, x->place, name(x),
-                        "%s: axis %u: an extent is over 2^63-1, or has more terms than the limits allow",
-                        name(x), axis);
+                        "%s: axis %u: %s that is over 2^63-1, or has more terms than the limits allow",
+                        name(x), axis, what);
 }
 
 /* ---- concat */
@@ -81,7 +81,13 @@ static llf_status sum(const index_op *x, uint32_t axis)
     for (; parts > 1; parts--)
         part[parts - 2] = llfi_dim_add(x->g->dims, part[parts - 2], part[parts - 1]);
     x->s->dim[axis] = part[0];
-    return part[0] == LLFI_DIM_NONE ? no_dim(x, axis) : LLF_OK;
+    if (part[0] != LLFI_DIM_NONE)
+        return LLF_OK;
+    char what[400];
+    snprintf(what, sizeof what,
+             "the extents of %u operands, of which the first is %s and the last is %s, make a sum", x->count,
+             show(x, 0).text, show(x, x->count - 1).text);
+    return no_dim(x, axis, what);
 }
 
 static llf_status concat(const index_op *x)
@@ -107,15 +113,6 @@ static llf_status concat(const index_op *x)
 
 /* ---- pad */
 
-/* Adds a pad to what is added and what is cut. */
-static llf_status weigh(const index_op *x, uint32_t axis, int64_t word, llfi_dim *more, int64_t *cut)
-{
-    if (word < 0)
-        return __builtin_sub_overflow(*cut, word, cut) ? no_dim(x, axis) : LLF_OK;
-    *more = llfi_dim_add(x->g->dims, *more, (llfi_dim)word);
-    return *more == LLFI_DIM_NONE ? no_dim(x, axis) : LLF_OK;
-}
-
 static llfi_shown pad_text(const index_op *x, int64_t word)
 {
     llfi_shown out;
@@ -125,31 +122,50 @@ static llfi_shown pad_text(const index_op *x, int64_t word)
     return out;
 }
 
+static llf_status bad_pads(const index_op *x, llf_status status, uint32_t axis, const int64_t *word,
+                           llfi_dim extent, const char *make)
+{
+    if (llfi_dims_nomem(x->g->dims))
+        return llfi_nomem(&x->g->cx->diag);
+    return llfi_fail_at(&x->g->cx->diag, status, x->place, name(x),
+                        "%s: axis %u: %s elements and the pads %s:%s make %s", name(x), axis,
+                        llfi_show_dim(x->g, extent).text, pad_text(x, word[0]).text,
+                        pad_text(x, word[1]).text, make);
+}
+
 static llf_status pad_axis(const index_op *x, uint32_t axis, const int64_t *word, llfi_dim extent)
 {
+    static const char over[] = "more than 2^63-1, or have more terms than the limits allow";
     llfi_dims *d = x->g->dims;
     llfi_dim more = extent, *out = &x->s->dim[axis];
     int64_t cut = 0, all;
-    LLF_TRY(weigh(x, axis, word[0], &more, &cut));
-    LLF_TRY(weigh(x, axis, word[1], &more, &cut));
+    for (uint32_t i = 0; i < LLFI_PAD_WORDS; i++) {
+        if (word[i] >= 0)
+            more = llfi_dim_add(d, more, (llfi_dim)word[i]);
+        else if (__builtin_sub_overflow(cut, word[i], &cut))
+            return bad_pads(x, LLF_E_LIMIT, axis, word, extent, "fewer than -2^63");
+    }
     *out = more;
-    if (!cut)
-        return LLF_OK;
+    if (!cut || more == LLFI_DIM_NONE)
+        return more == LLFI_DIM_NONE ? bad_pads(x, LLF_E_LIMIT, axis, word, extent, over) : LLF_OK;
     if (llfi_dim_is_const(d, more, &all)) {
+        char made[32];
+        snprintf(made, sizeof made, "%lld", (long long)(all - cut));
         if (all < cut)
-            return FAIL(x, "%s: axis %u: %s elements and the pads %s:%s make %lld", name(x), axis,
-                        llfi_show_dim(x->g, extent).text, pad_text(x, word[0]).text,
-                        pad_text(x, word[1]).text, (long long)(all - cut));
+            return bad_pads(x, LLF_E_TYPE, axis, word, extent, made);
         *out = llfi_dim_const(d, all - cut);
     } else {
+        uint32_t type = llfi_node_at(x->g, x->arg[0])->type, worst;
+        int64_t added = llfi_dim_least(d, more), unit = llfi_dtypes[x->s->dtype].bytes;
+        if (cut > added && !llfi_type_fits(x->g, type, axis, cut - added, unit, &worst))
+            return bad_pads(x, LLF_E_LIMIT, axis, word, extent,
+                            "less than 0 in every tensor of at most 2^63-1 bytes");
         llfi_dim least = llfi_dim_const(d, cut);
-        if (least == LLFI_DIM_NONE)
-            return no_dim(x, axis);
         *out = llfi_dim_sub(d, more, least);
         if (*out != LLFI_DIM_NONE && !llfi_dim_never_above(d, least, more))
             LLF_TRY(guard(x, axis, true, least, more));
     }
-    return *out == LLFI_DIM_NONE ? no_dim(x, axis) : LLF_OK;
+    return *out == LLFI_DIM_NONE ? bad_pads(x, LLF_E_LIMIT, axis, word, extent, over) : LLF_OK;
 }
 
 static llf_status pad(const index_op *x)
@@ -185,7 +201,7 @@ static llf_status not_empty(const index_op *x, uint32_t axis, llfi_type t, llfi_
         wanted = llfi_dim_min(d, wanted, index.dim[i]);
     }
     if (wanted == LLFI_DIM_NONE)
-        return no_dim(x, axis);
+        return no_dim(x, axis, "the indices have an extent");
     bool sure = llfi_dim_is_const(d, wanted, &n);
     if (sure && n == 0)
         return LLF_OK;
@@ -249,7 +265,7 @@ static llf_status product(const index_op *x)
     for (uint32_t i = LLFI_COUNT_DIMS; i < l.count; i++)
         if (llfi_dim_is_const(x->g->dims, (llfi_dim)l.at[i], &extent) && extent &&
             __builtin_mul_overflow(elements, extent, &elements))
-            return no_dim(x, i - LLFI_COUNT_DIMS);
+            return no_dim(x, i - LLFI_COUNT_DIMS, "the extents make a product");
     return llfi_set_has(llfi_ops[x->op].set, x->s->dtype)
                ? LLF_OK
                : FAIL(x, "%s: dtype is %s, but must be float or integer", name(x),

@@ -16,7 +16,7 @@ typedef struct {
 
 static const char *name(const view *v)
 {
-    return llfi_ops[v->op].name;
+    return llfi_op_said(v->g, v->op);
 }
 
 static llfi_shown operand(const view *v)
@@ -52,13 +52,14 @@ static llf_status guard(const view *v, uint32_t axis, llfi_dim a, llfi_dim b)
                                                    .col = v->place.col});
 }
 
-static llf_status too_large(const view *v)
+/* The operand, or with `shape` the result, is beyond the limits. */
+static llf_status too_large(const view *v, bool shape)
 {
     if (llfi_dims_nomem(v->g->dims))
         return llfi_nomem(&v->g->cx->diag);
     return llfi_fail_at(&v->g->cx->diag, LLF_E_LIMIT, v->place, name(v),
                         "%s: %s has more than 2^63-1 elements, or an extent beyond the limits", name(v),
-                        operand(v).text);
+                        shape ? result(v).text : operand(v).text);
 }
 
 /* Axes are in range and none stands twice. */
@@ -151,7 +152,7 @@ static llf_status reshape(view *v, llfi_type x)
     llfi_dim p = zero_x ? llfi_dim_const(g->dims, 0) : product(g, a, n);
     llfi_dim q = zero_s ? llfi_dim_const(g->dims, 0) : product(g, b, m);
     if (p == LLFI_DIM_NONE || q == LLFI_DIM_NONE)
-        return too_large(v);
+        return too_large(v, p != LLFI_DIM_NONE);
     int64_t have, want;
     if (p == q)
         return LLF_OK;
@@ -228,7 +229,7 @@ static llf_status expand_dims(view *v, llfi_type x)
     LLF_TRY(check_axes(v, rank));
     llfi_dim one = llfi_dim_const(v->g->dims, 1);
     if (one == LLFI_DIM_NONE)
-        return too_large(v);
+        return too_large(v, false);
     v->s->rank = rank;
     for (uint32_t i = 0, from = 0; i < rank; i++)
         v->s->dim[i] = listed(v, i) ? one : x.dim[from++];
@@ -240,7 +241,7 @@ static llf_status squeeze(view *v, llfi_type x)
     LLF_TRY(check_axes(v, x.rank));
     llfi_dim one = llfi_dim_const(v->g->dims, 1);
     if (one == LLFI_DIM_NONE)
-        return too_large(v);
+        return too_large(v, false);
     v->s->rank = 0;
     for (uint32_t i = 0; i < x.rank; i++) {
         int64_t extent;

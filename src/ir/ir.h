@@ -146,6 +146,12 @@ enum { LLFI_REDUCE_KEEPDIMS, LLFI_REDUCE_OUT, LLFI_REDUCE_AXES };
 #define LLFI_STOP_NONE (-1)     /* to the end; with a negative step to the beginning */
 #define LLFI_STOP_WHOLE (-2)    /* and from the end: negative step, the start is not written either */
 
+/* What stands for a value in the printed text: a number, a name, or a name with a suffix. */
+typedef struct {
+    uint32_t name;   /* 0: `number` alone */
+    uint32_t number; /* suffix when not 0 */
+} llfi_value_name;
+
 /* ---- guards: what the shapes need at run time and symbols cannot prove (E_GUARD). Kept when the node that
  * asked goes. */
 typedef struct {
@@ -155,6 +161,9 @@ typedef struct {
     uint16_t op;
     llf_id node; /* LLF_NONE: gone */
     uint32_t line, col;
+    const char *as;        /* NULL, or what the user wrote for that op: llf_graph.as */
+    bool named;            /* llfi_guards_name has filled `value` */
+    llfi_value_name value; /* of the node in the graph as the caller knows it */
 } llfi_guard;
 
 /* Inputs that lie in memory by strides of their own, in a copy of a graph from which kernels for such inputs
@@ -192,6 +201,8 @@ struct llf_graph {
     directives; /* "; set ..." and "; data ..." lines (names offsets), kept and printed first */
     const llfi_strides *strides; /* of a copy for variants; NULL: every input lies row-major without gaps */
     uint32_t props;              /* LLFI_P_* */
+    const char *as;              /* while split, stack and roll are made: the word for messages; else NULL */
+    bool guards_named;           /* values may have other numbers since */
     llf_status poisoned;         /* first builder failure; returned by llf_output and llf_compile */
 };
 
@@ -305,6 +316,16 @@ llf_status llfi_infer(llf_graph *, llf_op, uint32_t count, const llf_id *arg, ui
 /* The rule alone, which makes no type. Guards go to `guards`, NULL: nowhere. */
 llf_status llfi_infer_rule(const llf_graph *, llf_op, uint32_t count, const llf_id *arg, uint64_t attr,
                            llfi_place, llf_graph *guards, llfi_shape *);
+/* What messages call an op: as the user wrote it. */
+static inline const char *llfi_op_said(const llf_graph *g, llf_op op)
+{
+    return g->as ? g->as : llfi_ops[op].name;
+}
+/* May a tensor of that type have that many elements or more along `axis` (LLFI_RANK: nothing more is asked)?
+ * Not where what its extents are at least, but for 0, multiplies with `unit` to more than 2^63-1; *worst: the
+ * axis to blame. */
+bool llfi_type_fits(const llf_graph *, uint32_t type, uint32_t axis, int64_t extent, int64_t unit,
+                    uint32_t *worst);
 /* op_cost.c: estimated instructions of one evaluation in a dtype; functions are dear. */
 uint32_t llfi_op_cost(llf_op, llf_dtype);
 /* infer_view.c: the same for a VIEW; dtypes are done. */
@@ -338,6 +359,8 @@ bool llfi_same_space(const llf_graph *, llf_id, uint32_t operand);
 
 /* guard.c: a guard that is there already is not added again. The guard's node is the one made next. */
 llf_status llfi_guard_add(llf_graph *, const llfi_guard *);
+/* Guards keep the names that their values have now, before passes give them other numbers. Once a graph. */
+llf_status llfi_guards_name(llf_graph *);
 /* E_GUARD with op, axis and both sizes for the first guard that these values of the symbols break. */
 llf_status llfi_guards_check(const llf_graph *, llfi_diag *, const int64_t *symbol);
 
@@ -391,6 +414,8 @@ llf_status llfi_make_roll(llf_graph *, llf_id x, const llfi_roll_ask *, llfi_pla
 /* build.c: appends a node after inference. `origin` UINT32_MAX: a new origin for non-leaf ops. LLF_NONE on
  * failure (diagnostic set in the graph's context, graph poisoned). */
 llf_id llfi_poison(llf_graph *, llf_status); /* LLF_NONE */
+/* The same after a call of a builder: the diagnostic is told which value it would have been. */
+llf_id llfi_build_failed(llf_graph *, llf_status);
 llf_id llfi_build_n(llf_graph *, llf_op, uint32_t count, const llf_id *arg, uint64_t attr, uint32_t origin,
                     llfi_place);
 /* Of an op whose arity its row gives. */
@@ -403,14 +428,11 @@ llf_status llfi_verify(const llf_graph *);
  * and it is ",k0,k2". */
 typedef void llfi_label_fn(void *user, llf_id, bool more, llfi_str *);
 llf_status llfi_print(const llf_graph *, llfi_str *, llfi_label_fn *labels, void *user);
-/* name.c: what stands for each value in the printed text: a number, a name, or a name with a suffix. */
-typedef struct {
-    uint32_t name;   /* 0: `number` alone */
-    uint32_t number; /* suffix when not 0 */
-} llfi_value_name;
+/* name.c */
 llfi_value_name *llfi_names_make(const llf_graph *, llfi_arena *); /* by node; NULL: out of memory */
 void llfi_names_put(const llf_graph *, const llfi_value_name *, llf_id, llfi_str *); /* "%x" */
 llfi_shown llfi_show_value(const llf_graph *, llf_id); /* the same, alone, for a message; not linear */
+llfi_shown llfi_show_next(const llf_graph *); /* what a value without a name that is made now would be */
 /* same.c: do two graphs agree node by node in all that llfi_graph_hash looks at? */
 typedef struct {
     bool differs;

@@ -73,7 +73,8 @@ static bool claim_all(namer *n)
     return true;
 }
 
-llfi_value_name *llfi_names_make(const llf_graph *g, llfi_arena *arena)
+/* *numbered: the next number. */
+static llfi_value_name *make(const llf_graph *g, llfi_arena *arena, uint32_t *numbered)
 {
     size_t nodes = g->nodes.count + 1;
     namer n = {.g = g, .at = llfi_arena_alloc(arena, nodes * sizeof *n.at)};
@@ -81,7 +82,14 @@ llfi_value_name *llfi_names_make(const llf_graph *g, llfi_arena *arena)
     bool ok = n.at && n.next && claim_all(&n);
     llfi_map_free(&g->cx->mem, &n.owner);
     llfi_free(&g->cx->mem, n.next, nodes * sizeof *n.next);
+    *numbered = n.numbered;
     return ok ? n.at : NULL;
+}
+
+llfi_value_name *llfi_names_make(const llf_graph *g, llfi_arena *arena)
+{
+    uint32_t numbered;
+    return make(g, arena, &numbered);
 }
 
 void llfi_names_put(const llf_graph *g, const llfi_value_name *names, llf_id id, llfi_str *s)
@@ -112,6 +120,18 @@ llfi_shown llfi_show_value(const llf_graph *g, llf_id id)
         strcpy(shown.text + cut, cut < s.len ? "..." : "");
     }
     llfi_str_free(&s);
+    llfi_arena_destroy(&arena);
+    return shown;
+}
+
+llfi_shown llfi_show_next(const llf_graph *g)
+{
+    llfi_shown shown = {"%?"};
+    llfi_arena arena;
+    uint32_t next;
+    llfi_arena_init(&arena, &g->cx->mem);
+    if (make(g, &arena, &next))
+        snprintf(shown.text, sizeof shown.text, "%%%u", next);
     llfi_arena_destroy(&arena);
     return shown;
 }

@@ -469,10 +469,11 @@ static llf_status parse_node(llfi_parser *p)
     LLF_TRY(parse_results(p, &comma));
     LLF_TRY(parse_op(p, &l));
     LLF_TRY(count_results(p, &l, comma));
-    LLF_TRY(parse_arguments(p, &l, &attr, &made));
-    if (llfi_lex_peek(x) != '!') /* before the operands are counted: a missing comma is no arity */
+    llf_status status = parse_arguments(p, &l, &attr, &made);
+    if (status == LLF_OK && llfi_lex_peek(x) != '!') /* before operands are counted: no comma is no arity */
         LLF_TRY(end_of_line(p, "behind an operand"));
-    llf_status status = build_line(p, &l, &attr, &made);
+    if (status == LLF_OK)
+        status = build_line(p, &l, &attr, &made);
     if (status == LLF_E_TYPE || status == LLF_E_LIMIT)
         llfi_diag_in(x->diag, p->results.at[0].text, p->results.at[0].bytes);
     LLF_TRY(status);

@@ -31,9 +31,10 @@ typedef struct {
 } llfi_parser;
 
 llf_status llfi_parse_dtype(llfi_parser *, llf_dtype *);
-/* A list in brackets, of kind INTS, DIMS, RANGES or PADS; or of dims and negative integers, as the starts of
- * ranges. */
+/* A list in brackets, of kind INTS, DIMS, RANGES or PADS; or of shifts, dims and negative integers, as the
+ * starts of ranges; or of sizes of parts, as dims. */
 #define LLFI_PARSE_AMOUNTS LLFI_ATTR_KIND_NONE
+#define LLFI_PARSE_SIZES LLFI_ATTR_KIND_DTYPE
 llf_status llfi_parse_list(llfi_parser *, llfi_attr_kind, const char *op, llfi_ask *);
 /* "!k0,apart" behind a node, if there is one. */
 llf_status llfi_parse_labels(llfi_parser *, llf_id);

@@ -32,7 +32,7 @@ static llf_status value_of(llfi_parser *p, const char *op, uint32_t bit, llfi_ma
     switch (bit) {
     case AXIS: return llfi_parse_int(p, op, "an axis", &a->axis);
     case SECTIONS: return llfi_parse_int(p, op, "a number", &a->sections);
-    case SIZES: return llfi_parse_list(p, LLFI_ATTR_KIND_DIMS, op, &a->list);
+    case SIZES: return llfi_parse_list(p, LLFI_PARSE_SIZES, op, &a->list);
     case SHIFTS: return llfi_parse_list(p, LLFI_PARSE_AMOUNTS, op, &a->list);
     default: return llfi_parse_list(p, LLFI_ATTR_KIND_INTS, op, &a->axes);
     }

@@ -175,28 +175,32 @@ llf_status llfi_parse_int(llfi_parser *p, const char *op, const char *what, int6
     for (*out = 0; x->at < x->end && *x->at >= '0' && *x->at <= '9'; x->at++)
         over |= __builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, *x->at - '0', out);
     if (over)
-        return llfi_fail_at(x->diag, LLF_E_LIMIT, at, op, "%s: %s is over 2^63-1", op, what);
+        return llfi_fail_at(x->diag, LLF_E_LIMIT, at, op,
+                            minus ? "%s: %s is below -2^63+1" : "%s: %s is over 2^63-1", op, what);
     *out = minus ? -*out : *out;
     return LLF_OK;
 }
 
-/* A dim, or -1 for the extent that reshape finds. */
-static llf_status list_dim(llfi_parser *p, const char *op, llfi_dim *out)
+/* A dim, or -1 for what is left: of reshape, or of split's sizes. Other ops refuse that later. */
+static llf_status list_dim(llfi_parser *p, const char *op, bool size, uint32_t i, llfi_dim *out)
 {
     llfi_lex *x = &p->lex;
     llfi_place at = llfi_lex_place(x);
     int64_t n;
     if (llfi_lex_peek(x) != '-')
         return dim_expr(p, out);
-    LLF_TRY(llfi_parse_int(p, op, "an extent", &n));
+    LLF_TRY(llfi_parse_int(p, op, size ? "a size" : "an extent", &n));
     *out = LLFI_DIM_NONE;
-    return n == -1 ? LLF_OK
-                   : llfi_fail_at(x->diag, LLF_E_PARSE, at, op,
-                                  "%s: extent %lld is negative (-1 asks reshape for it)", op, (long long)n);
+    if (n == -1)
+        return LLF_OK;
+    bool hole = size || strcmp(op, llfi_ops[LLF_OP_RESHAPE].name) == 0;
+    return llfi_fail_at(x->diag, LLF_E_TYPE, at, op, "%s: %s %u: %s %lld is negative%s", op,
+                        size ? "part" : "axis", i, size ? "size" : "extent", (long long)n,
+                        hole ? " (-1 stands for what is left)" : "");
 }
 
 /* A bound of a range: nothing, a dim, or -digits: so many before the end. */
-static llf_status list_bound(llfi_parser *p, const char *op, llfi_bound *out)
+static llf_status list_bound(llfi_parser *p, const char *op, const char *what, llfi_bound *out)
 {
     llfi_lex *x = &p->lex;
     *out = (llfi_bound){LLFI_DIM_NONE, 0};
@@ -207,21 +211,21 @@ static llf_status list_bound(llfi_parser *p, const char *op, llfi_bound *out)
     if (c != '-')
         return dim_expr(p, &out->dim);
     int64_t n;
-    LLF_TRY(llfi_parse_int(p, op, "a bound", &n));
+    LLF_TRY(llfi_parse_int(p, op, what, &n));
     if (n == 0)
         out->dim = llfi_dim_const(p->g->dims, 0); /* -0 is 0 */
     out->back = -n;
     return out->back || out->dim != LLFI_DIM_NONE ? LLF_OK : llfi_nomem(x->diag);
 }
 
-static llf_status list_range(llfi_parser *p, const char *op, llfi_range_ask *r)
+static llf_status list_range(llfi_parser *p, const char *op, const char *what, llfi_range_ask *r)
 {
     llfi_lex *x = &p->lex;
     r->step = 1;
-    LLF_TRY(list_bound(p, op, &r->start));
+    LLF_TRY(list_bound(p, op, what, &r->start));
     llfi_lex_lines(x);
     LLF_TRY(llfi_lex_expect(x, ':', "in a range (start:stop:step, each of which may be missing)"));
-    LLF_TRY(list_bound(p, op, &r->stop));
+    LLF_TRY(list_bound(p, op, what, &r->stop));
     llfi_lex_lines(x);
     if (!llfi_lex_accept(x, ':'))
         return LLF_OK;
@@ -246,12 +250,12 @@ llf_status llfi_parse_list(llfi_parser *p, llfi_attr_kind kind, const char *op, 
         p->nesting = 0;
         if (kind == LLFI_ATTR_KIND_INTS)
             LLF_TRY(llfi_parse_int(p, op, "an axis", &ask->axis[i]));
-        else if (kind == LLFI_ATTR_KIND_DIMS)
-            LLF_TRY(list_dim(p, op, &ask->dim[i]));
+        else if (kind == LLFI_ATTR_KIND_DIMS || kind == LLFI_PARSE_SIZES)
+            LLF_TRY(list_dim(p, op, kind == LLFI_PARSE_SIZES, i, &ask->dim[i]));
         else if (kind == LLFI_PARSE_AMOUNTS)
-            LLF_TRY(list_bound(p, op, &ask->range[i].start));
+            LLF_TRY(list_bound(p, op, "a shift", &ask->range[i].start));
         else
-            LLF_TRY(list_range(p, op, &ask->range[i]));
+            LLF_TRY(list_range(p, op, kind == LLFI_ATTR_KIND_PADS ? "a pad" : "a bound", &ask->range[i]));
         llfi_lex_lines(x);
         more = llfi_lex_accept(x, ',');
     }

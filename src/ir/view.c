@@ -12,7 +12,7 @@ typedef struct {
 
 static const char *name(const asked *a)
 {
-    return llfi_ops[a->op].name;
+    return llfi_op_said(a->g, a->op);
 }
 
 static llfi_shown operand(const asked *a)
@@ -187,9 +187,24 @@ static llf_status at_most(const asked *a, uint32_t axis, llfi_dim low, llfi_dim 
                                               .col = a->place.col});
 }
 
-/* A bound where extents or bounds are symbols: within 0 .. extent. */
-static llf_status symbolic_bound(const asked *a, uint32_t axis, llfi_bound b, llfi_dim extent, llfi_dim *out)
+/* No tensor goes as far as that: `amount` elements along the axis. A step may be larger than the axis. */
+static llf_status reach(const asked *a, uint32_t axis, const char *which, int64_t amount)
 {
+    uint32_t type = llfi_node_at(a->g, a->x)->type, worst;
+    bool is_step = strcmp(which, "step") == 0;
+    int64_t unit = is_step ? 1 : llfi_dtypes[llfi_type_at(a->g, type).dtype].bytes;
+    if (llfi_type_fits(a->g, type, axis, amount < 0 ? -amount : amount, unit, &worst))
+        return LLF_OK;
+    return llfi_fail_at(&a->g->cx->diag, LLF_E_LIMIT, a->place, name(a),
+                        "%s: axis %u: %s %lld is beyond every %s: it would have more than 2^63-1 %s", name(a),
+                        axis, which, (long long)amount, operand(a).text, is_step ? "elements" : "bytes");
+}
+
+/* A bound where extents or bounds are symbols: within 0 .. extent. */
+static llf_status symbolic_bound(const asked *a, uint32_t axis, const char *which, llfi_bound b,
+                                 llfi_dim extent, llfi_dim *out)
+{
+    LLF_TRY(reach(a, axis, which, b.back ? -b.back : llfi_dim_least(a->g->dims, b.dim)));
     if (b.back) {
         llfi_dim back = llfi_dim_const(a->g->dims, b.back);
         if (back == LLFI_DIM_NONE)
@@ -218,9 +233,9 @@ static llf_status symbolic_up(const asked *a, uint32_t axis, const llfi_range_as
     if (start == LLFI_DIM_NONE)
         return no_dim(a, axis);
     if (has_start)
-        LLF_TRY(symbolic_bound(a, axis, ask->start, extent, &start));
+        LLF_TRY(symbolic_bound(a, axis, "start", ask->start, extent, &start));
     if (has_stop)
-        LLF_TRY(symbolic_bound(a, axis, ask->stop, extent, &stop));
+        LLF_TRY(symbolic_bound(a, axis, "stop", ask->stop, extent, &stop));
     has_stop = stop != extent;
     bool from_zero = llfi_dim_is_const(d, start, &zero) && zero == 0;
     llfi_dim n = stop;
@@ -251,9 +266,10 @@ static llf_status symbolic_down(const asked *a, uint32_t axis, const llfi_range_
         r->length = ceil_div(d, extent, -ask->step);
     } else {
         if (ask->start.back) {
-            LLF_TRY(symbolic_bound(a, axis, ask->start, extent, &r->start));
+            LLF_TRY(symbolic_bound(a, axis, "start", ask->start, extent, &r->start));
         } else {
             r->start = ask->start.dim;
+            LLF_TRY(reach(a, axis, "start", llfi_dim_least(d, r->start)));
             llfi_dim behind = llfi_dim_add(d, r->start, one);
             if (behind == LLFI_DIM_NONE)
                 return no_dim(a, axis);
@@ -280,6 +296,7 @@ static llf_status make_range(const asked *a, uint32_t axis, const llfi_range_ask
     bool constant = llfi_dim_is_const(a->g->dims, extent, &known);
     if (constant && !is_symbolic(a, ask->start) && !is_symbolic(a, ask->stop))
         return const_range(a, axis, ask, known, r);
+    LLF_TRY(reach(a, axis, "step", ask->step));
     bool start = ask->start.back || ask->start.dim != LLFI_DIM_NONE;
     bool stop = ask->stop.back || ask->stop.dim != LLFI_DIM_NONE;
     if (ask->step > 0)

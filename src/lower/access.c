@@ -101,6 +101,7 @@ static llf_status offsets(access *a, bool *any)
         if (t.rank)
             memcpy(extent, t.dim, t.rank * sizeof *extent);
         const llfi_stride *stride = strides_of(a->g, d->node);
+        llfi_maps_at(m, d->node, LLFI_RANK);
         llfi_ix at = stride ? llfi_ix_strided(m, ix, t.rank, stride) : llfi_ix_linear(m, ix, t.rank, extent);
         d->offset = at == (d->scope ? line : 0) ? LLFI_OFFSET_LINEAR : at;
         *any = *any || d->offset != LLFI_OFFSET_LINEAR;

@@ -382,6 +382,8 @@ llf_status llfi_demands_make(llf_graph *g, const llfi_kernel *kernel, llfi_arena
         status = members(&w);
     if (status == LLF_OK)
         status = order(&w, arena, out);
+    if (w.maps.status == LLF_E_LIMIT)
+        llfi_blame(&w.maps, g, kernel);
     llfi_maps_free(&w.maps);
     llfi_vec_free(w.mem, &w.at);
     llfi_vec_free(w.mem, &w.order);

@@ -104,6 +104,9 @@ llfi_access llfi_access_along(const llf_graph *, const llfi_demands *, uint32_t 
 bool llfi_access_inner(const llfi_demands *, const llfi_atom *);
 /* Is an expression the innermost axis plus multiples of width, given as for llfi_access_of? */
 bool llfi_access_steps(const llf_graph *, const llfi_demands *, llfi_ix form, uint32_t width, bool *multiple);
+/* blame.c: tells the graph's context which op and axis of the kernel made expressions that fail with E_LIMIT.
+ */
+void llfi_blame(const llfi_maps *, const llf_graph *, const llfi_kernel *);
 /* access.c: offsets, axes and extents of a list whose demands are there; `map` are those of the demands. */
 llf_status llfi_access_make(llf_graph *, const llfi_kernel *, llfi_maps *, llfi_arena *, llfi_demands *);
 /* narrow.c: fills space.narrow, space.assumed and the sizes. */

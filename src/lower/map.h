@@ -72,7 +72,16 @@ typedef struct {
     LLFI_VEC(llfi_signed) known; /* differences that are not negative */
     llfi_map form_index, atom_index, map_index;
     llf_status status; /* of the first failure: E_NOMEM, or E_LIMIT for expressions beyond all bounds */
+    llf_id node; /* what is being composed, or at the first failure was: a view, an op that chooses, a leaf */
+    uint32_t axis; /* of it; LLFI_RANK: none in particular */
 } llfi_maps;
+static inline void llfi_maps_at(llfi_maps *m, llf_id node, uint32_t axis)
+{
+    if (m->status != LLF_OK)
+        return;
+    m->node = node;
+    m->axis = axis;
+}
 
 llf_status llfi_maps_init(llfi_maps *, const llf_allocator *, llfi_dims *, uint32_t rank,
                           const llfi_dim *extent);

@@ -149,6 +149,7 @@ bool llfi_ix_operand(llfi_maps *m, const llf_graph *g, llf_id id, uint32_t opera
     const llfi_node *n = llfi_node_at(g, id);
     llf_id x = llfi_args(g, n)[operand];
     uint32_t axis = (uint32_t)n->attr;
+    llfi_maps_at(m, id, n->op == LLF_OP_PAD ? LLFI_RANK : axis);
     if (n->op == LLF_OP_TAKE)
         take(m, g, n, operand, value, map, ix);
     if (n->op == LLF_OP_CONCAT && all_equal(m, g, n))
@@ -158,6 +159,7 @@ bool llfi_ix_operand(llfi_maps *m, const llf_graph *g, llf_id id, uint32_t opera
             llfi_ix_clamp(m, shifted(m, ix[axis], before(m, g, n, operand)), llfi_type_of(g, x).dim[axis]);
     for (uint32_t i = 0; n->op == LLF_OP_PAD && i < llfi_type_of(g, x).rank; i++) {
         int64_t low = llfi_list_at(g, n->attr).at[LLFI_PAD_WORDS * i];
+        llfi_maps_at(m, id, i);
         ix[i] = llfi_ix_clamp(m, shifted(m, ix[i], low), llfi_type_of(g, x).dim[i]);
     }
     return m->status == LLF_OK;
@@ -181,6 +183,7 @@ bool llfi_ix_condition(llfi_maps *m, const llf_graph *g, llf_id id, const llfi_i
 {
     const llfi_node *n = llfi_node_at(g, id);
     *out = LLFI_IX_NONE;
+    llfi_maps_at(m, id, n->op == LLF_OP_CONCAT ? (uint32_t)n->attr : k / LLFI_PAD_WORDS);
     if (n->op == LLF_OP_CONCAT) {
         *out = unlimited(m, shifted(m, ix[n->attr], before(m, g, n, k + 1)));
         return *out != LLFI_IX_NONE;

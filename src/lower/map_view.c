@@ -44,6 +44,7 @@ llfi_ix llfi_ix_linear(llfi_maps *m, const llfi_ix *ix, uint32_t rank, const llf
     for (uint32_t i = rank; i-- > 0;) {
         if (extent[i] == m->one)
             continue;
+        llfi_maps_at(m, m->node, i);
         sum = llfi_ix_add(m, sum, llfi_ix_scale(m, ix[i], stride));
         stride = llfi_dim_mul(m->dims, stride, extent[i]);
         if (stride == LLFI_DIM_NONE) {

@@ -11,12 +11,13 @@ static bool permute(llfi_maps *m, const llf_graph *g, const llfi_node *n, llfi_i
     return llfi_ix_permute(m, ix, axes.count, perm);
 }
 
-static bool slice(llfi_maps *m, const llf_graph *g, const llfi_node *n, llfi_ix *ix)
+static bool slice(llfi_maps *m, const llf_graph *g, llf_id view, const llfi_node *n, llfi_ix *ix)
 {
     uint32_t rank = llfi_type_at(g, n->type).rank;
     bool ok = true;
     for (uint32_t i = 0; ok && i < rank; i++) {
         llfi_range r = llfi_range_at(g, n->attr, i);
+        llfi_maps_at(m, view, i);
         if (r.start != m->zero || r.step != 1)
             ok = llfi_ix_slice(m, ix, i, r.start, r.step);
     }
@@ -56,9 +57,10 @@ bool llfi_ix_view(llfi_maps *m, const llf_graph *g, llf_id view, llfi_ix *ix)
 {
     const llfi_node *n = llfi_node_at(g, view);
     llfi_type out = llfi_type_at(g, n->type), in = llfi_type_of(g, n->arg[0]);
+    llfi_maps_at(m, view, LLFI_RANK);
     switch ((llf_op)n->op) {
     case LLF_OP_PERMUTE: return permute(m, g, n, ix);
-    case LLF_OP_SLICE: return slice(m, g, n, ix);
+    case LLF_OP_SLICE: return slice(m, g, view, n, ix);
     case LLF_OP_FLIP: return flip(m, g, n, ix);
     case LLF_OP_BROADCAST_TO: return llfi_ix_broadcast(m, ix, out.rank, out.dim, in.rank, in.dim);
     case LLF_OP_EXPAND_DIMS: return unit_axes(m, g, n, out.rank, false, ix);

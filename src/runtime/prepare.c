@@ -237,6 +237,19 @@ static llf_status check_overlap(llf_execution *e)
 
 /* ---- workspace */
 
+static llf_status bad_temp(llf_execution *e, llf_id node, llf_status status)
+{
+    const llf_graph *g = e->loaded->program->graph;
+    const llfi_node *n = llfi_node_at(g, node);
+    const char *op = llfi_ops[n->op].name, *name = llfi_name(g, n->name);
+    status = llfi_fail_at(&e->diag, status, llfi_place_of(g, node), op, "%s: the intermediate value %s %s",
+                          op, llfi_show_type(g, n->type).text,
+                          status == LLF_E_GUARD ? "has an extent that cannot be computed"
+                                                : "takes more bytes than there are addresses");
+    llfi_diag_in(&e->diag, name, strlen(name));
+    return status;
+}
+
 static llf_status temp_bytes(llf_execution *e, size_t *bytes)
 {
     const llf_program *p = e->loaded->program;
@@ -245,10 +258,7 @@ static llf_status temp_bytes(llf_execution *e, size_t *bytes)
         int64_t size;
         llf_status status = llfi_type_size(p->graph, type, e->symbol, llfi_dtypes[type.dtype].bytes, &size);
         if (status != LLF_OK)
-            return llfi_fail(&e->diag, status,
-                             status == LLF_E_GUARD
-                                 ? "an intermediate value's extent cannot be computed"
-                                 : "an intermediate value takes more bytes than there are addresses");
+            return bad_temp(e, p->temp[i].node, status);
         bytes[i] = (size_t)size;
     }
     return LLF_OK;

@@ -40,11 +40,15 @@ llf_status llfi_schedule_make(llf_context *cx, llf_graph *g, const llfi_plan *pl
             continue;
         }
         *out = (llfi_schedule){.skeleton = *s};
+        if (diag)
+            diag->message[0] = 0; /* to see whether a reason is given */
         llf_status status = (*s)->plan(g, k, target, arena, out);
         if (status == LLF_E_NOMEM)
             return llfi_nomem(diag);
         if (status == LLF_E_UNSUPPORTED)
             continue;
+        if (status == LLF_E_LIMIT && diag && diag->message[0])
+            return status;
         if (status != LLF_OK)
             return llfi_fail(diag, status, "kernel %u cannot be scheduled as %s: %s", kernel, (*s)->name,
                              plan_failure(status));

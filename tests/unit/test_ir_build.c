@@ -248,7 +248,8 @@ static void poison_keeps_the_first_message(void **state)
     llf_id x = llf_input(g, "x", LLF_F32, 1, &four), y = llf_input(g, "y", LLF_F32, 1, &five);
     llf_id bad = llf_add(g, x, y);
     assert_int_equal(bad, LLF_NONE);
-    const char *first = "add: axis 0: 4 and 5 do not broadcast: operand 1 is f32[4], operand 2 is f32[5]";
+    const char *first =
+        "add: axis 0: 4 and 5 do not broadcast: operand 1 is f32[4], operand 2 is f32[5], in %0";
     assert_string_equal(llf_last_error(cx)->message, first);
     assert_string_equal(llf_last_error(cx)->op, "add");
     assert_int_equal(llf_relu(g, bad), LLF_NONE);

@@ -149,7 +149,7 @@ static void guards(void **state)
     assert_int_equal(llfi_guards_check(g, &cx->diag, good), LLF_OK);
     assert_int_equal(llfi_guards_check(g, &cx->diag, bad), LLF_E_GUARD);
     assert_string_equal(llf_last_error(cx)->message,
-                        "t.llf:2:8: argmax: axis 1: 1 (1) must be at most M (0)");
+                        "t.llf:2:8: argmax: axis 1: 1 (1) must be at most M (0), in %0");
     llf_graph_destroy(g);
 }
 
