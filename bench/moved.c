@@ -136,16 +136,6 @@ static llf_status list_of(const bench_mover *m, llf_id *id, uint32_t count, benc
     return LLF_OK;
 }
 
-/* Elements of its operands that a member wants: as many as itself, a reduction a row for each. */
-static int64_t wanted(const bench_mover *m, llf_id id)
-{
-    const llfi_node *n = llfi_node_at(m->g, id);
-    int64_t results = numel(m, id);
-    if (llfi_ops[n->op].cls != LLFI_CLASS_REDUCE || !results)
-        return m->need[id];
-    return times(m->need[id], numel(m, llfi_args(m->g, n)[0]) / results);
-}
-
 llf_status bench_moved(bench_mover *m, const llf_id *member, uint32_t members, const llf_id *store,
                        uint32_t stores, bench_streams *s)
 {
@@ -166,7 +156,7 @@ llf_status bench_moved(bench_mover *m, const llf_id *member, uint32_t members, c
         const llfi_node *n = llfi_node_at(m->g, member[i]);
         for (uint32_t k = 0; k < n->arity; k++) {
             int64_t elements, stretch;
-            llf_id p = spread(m, llfi_args(m->g, n)[k], wanted(m, member[i]), &elements, &stretch);
+            llf_id p = spread(m, llfi_args(m->g, n)[k], m->need[member[i]], &elements, &stretch);
             if (is_member(member, members, p)) {
                 m->need[p] = more(m->need[p], elements, numel(m, p));
             } else if (llfi_node_is_buffered(llfi_node_at(m->g, p))) {

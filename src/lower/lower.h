@@ -100,6 +100,7 @@ typedef struct llfi_site {
     LLVMValueRef *arg;        /* by schedule->arg: pointer for buffers, i64 for dims, register-form scalar;
                                  NULL: in a table (llfi_index_dim) */
     LLVMValueRef range[2];    /* host: first iteration of this call and one past its last, i64 */
+    uint32_t ahead;           /* host: bytes ahead of vectors that memory is asked for; 0: not */
     LLVMValueRef block;       /* GPU, in a part: index of this block among the part's, i64; else NULL */
     const char *name;         /* of the kernel function */
     struct llfi_index *index; /* index.c: what is known of offsets in this block */
@@ -113,6 +114,7 @@ llf_status llfi_lower(llfi_site *, const llfi_tile *, uint32_t from, uint32_t to
 llf_status llfi_store(llfi_site *, const llfi_tile *, uint32_t demand);
 /* Address of a node's buffer among the kernel's arguments; NULL: it has none. */
 LLVMValueRef llfi_site_buffer(const llfi_site *, llf_id node);
+
 /* Elements of a leaf in memory, in memory form at tile->width. NULL: failed. */
 LLVMValueRef llfi_site_load(llfi_site *, uint32_t demand, const llfi_tile *);
 /* index.c: type of indices; the value of an extent; a leaf's element at lane `lane` of a tile (NULL: scope

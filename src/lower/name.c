@@ -21,6 +21,8 @@ uint64_t llfi_kernel_hash(const llf_graph *g, const llfi_demands *demands, const
     const uint32_t field[] = {s->threads, s->width, s->slice, s->one_body, s->vector_align, s->uniform_store};
     for (size_t i = 0; i < LLFI_COUNT(field); i++)
         h = llfi_hash_u64(h, field[i]);
+    if (s->shares)
+        h = llfi_hash_u64(h, s->shares);
     if (s->runs)
         h = llfi_hash_u64(llfi_hash_u64(h, s->runs), s->element_runs);
     if (s->tile.x) {

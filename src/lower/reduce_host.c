@@ -9,9 +9,15 @@
 
 #define GRAIN 16384 /* elements worth a thread's wake-up when each costs little */
 #define GRAIN_MIN 1024
-#define UNIT_MAX 64u /* rows at once */
+#define UNIT_MAX 64u /* rows at once; of what is left */
+#define UNIT_LESS 8u
+#define AHEAD 8192u /* bytes along a row that memory is asked for */
 
-enum { VALUE_ROWS, VALUE_LENGTH, VALUES };
+#define FEW 32         /* rows, or tiles of columns, fewer of which are cut into parts for several threads */
+#define PART (1 << 16) /* elements of a part at least */
+#define PARTS 256
+
+enum { VALUE_ROWS, VALUE_LENGTH, VALUE_PARTS, VALUE_PIECE, VALUES };
 
 static bool match(const llf_graph *g, const llfi_kernel *k, const llfi_target *target, llfi_why *why)
 {
@@ -70,11 +76,13 @@ static bool is_wide(const llf_graph *g, const llfi_demands *list)
     return wide;
 }
 
+enum { SIDES = 2 };
+
 /* The number of rows and their length behind the extents that arguments refer to. */
 static llf_status add_dims(llf_graph *g, const llfi_kernel *k, llfi_arena *arena, llfi_schedule *s)
 {
     llfi_type t = llfi_type_at(g, k->space);
-    llfi_dim *dim = llfi_arena_alloc(arena, ((size_t)s->dims + VALUES) * sizeof *dim), side[VALUES];
+    llfi_dim *dim = llfi_arena_alloc(arena, ((size_t)s->dims + SIDES) * sizeof *dim), side[SIDES];
     if (!dim)
         return LLF_E_NOMEM;
     memcpy(dim, s->dim, s->dims * sizeof *dim);
@@ -84,11 +92,57 @@ static llf_status add_dims(llf_graph *g, const llfi_kernel *k, llfi_arena *arena
         llfi_dim *of = &side[k->reduced >> i & 1 ? VALUE_LENGTH : VALUE_ROWS];
         *of = *of == LLFI_DIM_NONE ? *of : llfi_dim_mul(g->dims, *of, t.dim[i]);
     }
-    for (uint32_t i = 0; i < VALUES; i++) {
+    for (uint32_t i = 0; i < SIDES; i++) {
         if (side[i] == LLFI_DIM_NONE)
             return llfi_dims_nomem(g->dims) ? LLF_E_NOMEM : LLF_E_LIMIT;
         s->dim[s->dims++] = side[i];
     }
+    return LLF_OK;
+}
+
+/* Rows can be cut into parts where all that is stored is made of reductions, in one phase. M of softmax_stats
+ * is that of a whole row. */
+static bool may_share(const llf_graph *g, const llfi_demands *list, const llfi_kernel *k,
+                      const llfi_schedule *s)
+{
+    bool may = list->phases == 1 && !s->uniform_store;
+    for (uint32_t i = 0; i < k->stores; i++)
+        may = may && list->at[list->store[i]].scope == LLFI_SCOPE_ROW;
+    for (uint32_t i = list->uniform; i < list->count; i++)
+        may = may && !(llfi_demand_reduces(g, &list->at[i]) &&
+                       llfi_node_at(g, list->at[i].node)->op == LLF_OP_SOFTMAX_STATS);
+    return may;
+}
+
+/* How many parts, and the elements of each but the last: as many chunks as are a power of two. */
+static int64_t share(const llfi_schedule *s, bool columns, int64_t rows, int64_t length, int64_t *piece)
+{
+    int64_t tiles = columns ? rows / UNIT_MAX + 1 : rows, least = columns ? LLFI_CHUNK : PART, parts = 1;
+    *piece = length;
+    if (!s->shares || tiles >= FEW || length < 2 * least)
+        return 1;
+    for (*piece = least; (parts = length / *piece + (length % *piece != 0)) * tiles > PARTS;)
+        *piece *= 2;
+    return parts;
+}
+
+/* Arguments for what parts leave behind; nothing where the rows are known to be whole. */
+static llf_status add_room(llf_graph *g, const llfi_demands *list, llfi_arena *arena, llfi_schedule *s)
+{
+    int64_t side[SIDES] = {1, INT64_MAX / 2}, piece; /* few rows, long ones, unless it is known */
+    for (uint32_t i = 0; i < SIDES; i++) {
+        int64_t known;
+        if (llfi_dim_is_const(g->dims, s->dim[s->dims - SIDES + i], &known))
+            side[i] = known;
+    }
+    s->shares = share(s, list->space.along < list->space.outer, side[0], side[1], &piece) > 1;
+    llfi_arg *arg = llfi_arena_alloc(arena, ((size_t)s->args + 2) * sizeof *arg);
+    if (!arg)
+        return LLF_E_NOMEM;
+    memcpy(arg, s->arg, s->args * sizeof *arg);
+    s->arg = arg;
+    for (uint32_t i = 0; i < 2 && s->shares; i++)
+        s->arg[s->args++] = (llfi_arg){.kind = i ? LLFI_ARG_COUNTER : LLFI_ARG_SCRATCH, .dtype = LLF_I64};
     return LLF_OK;
 }
 
@@ -107,13 +161,15 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     bool columns = outer && !has_stats(g, list) && spread(g, list, k, last) > spread(g, list, k, outer - 1);
     if (columns)
         list->space.along = outer - 1;
+    s->shares = may_share(g, list, k, s) && !s->uniform_store;
     s->threads = 1;
     s->vector_align = 1;
     s->slice = width; /* along a row */
     s->width = columns ? UNIT_MAX : row_width(g, list, width);
     if (columns && (is_wide(g, list) || sums.cost > 64))
         s->width = width > 16 ? 16 : width;
-    return add_dims(g, k, arena, s);
+    LLF_TRY(add_dims(g, k, arena, s));
+    return s->shares ? add_room(g, list, arena, s) : LLF_OK;
 }
 
 /* ---- a row */
@@ -154,10 +210,13 @@ static llf_status reduce_element(llfi_host_rows *r, LLVMValueRef i, LLVMValueRef
 {
     llfi_site *s = r->s;
     LLVMValueRef axis[LLFI_RANK];
+
     const llfi_tile tile = point(r, i, width, axis);
+    s->ahead = r->columns ? 0 : AHEAD;
     for (uint32_t d = s->demands.uniform; d < s->demands.count; d++)
         if (r->mark[d])
             LLF_TRY(llfi_lower(s, &tile, d, d + 1));
+    s->ahead = 0;
     for (uint32_t k = 0; k < r->folds; k++) {
         uint32_t from = s->demands.at[r->fold[k].demand].arg[0];
         LLVMValueRef x = s->val[from];
@@ -218,15 +277,14 @@ static void bind(llfi_site *s, const llfi_host_fold *f, llfi_state x, LLVMValueR
             llfi_bind(s, d, result[1]);
 }
 
-static llf_status reduce(llfi_host_rows *r, uint32_t phase)
+/* The folds of a phase, and rooms for them. */
+static llf_status begin_phase(llfi_host_rows *r, uint32_t phase)
 {
     llfi_site *s = r->s;
     const llfi_demands *list = &s->demands;
-    LLVMBuilderRef b = s->emit.b;
-    if (!llfi_demands_points(s->g, s->kernel, list, phase, r->mark))
-        return LLF_OK;
     r->folds = 0;
     r->ordered = false;
+    (void)llfi_demands_points(s->g, s->kernel, list, phase, r->mark);
     for (uint32_t d = list->uniform; d < list->count; d++) {
         if (!llfi_demand_reduces(s->g, &list->at[d]) || list->at[d].phase != phase + 1)
             continue;
@@ -234,10 +292,15 @@ static llf_status reduce(llfi_host_rows *r, uint32_t phase)
         *f = (llfi_host_fold){.demand = d, .fold = llfi_fold_of(s->g, list->at[d].node, list->space.narrow)};
         r->ordered = r->ordered || f->fold.ordered;
     }
-    LLF_TRY(llfi_host_fold_begin(r));
-    LLF_TRY(llfi_host_fold_row(r, reduce_element));
+    return llfi_host_fold_begin(r);
+}
+
+static llf_status end_phase(llfi_host_rows *r)
+{
+    llfi_site *s = r->s;
+    LLVMBuilderRef b = s->emit.b;
     llfi_site_forget_points(s);
-    LLVMValueRef empty = LLVMBuildICmp(b, LLVMIntEQ, r->length, llfi_host_number(s, 0), "");
+    LLVMValueRef empty = LLVMBuildICmp(b, LLVMIntEQ, r->total, llfi_host_number(s, 0), "");
     for (uint32_t k = 0; k < r->folds; k++) {
         const llfi_host_fold *f = &r->fold[k];
         llfi_state x = {{NULL}};
@@ -268,16 +331,19 @@ static llf_status store_points(llfi_host_rows *r)
     return s->emit.status;
 }
 
-/* `unit` rows at r->axis. */
-static llf_status row(llfi_host_rows *r)
+static LLVMValueRef argument(const llfi_site *s, llfi_arg_kind kind)
+{
+    uint32_t i = 0;
+    while (s->schedule->arg[i].kind != kind)
+        i++;
+    return s->arg[i];
+}
+
+/* What is left when all phases are through. */
+static llf_status end_row(llfi_host_rows *r)
 {
     llfi_site *s = r->s;
     const llfi_tile tile = {.width = r->unit, .axis = r->axis};
-    llfi_site_forget(s);
-    for (uint32_t phase = 0; phase < s->demands.phases; phase++) {
-        LLF_TRY(row_values(r, phase));
-        LLF_TRY(reduce(r, phase));
-    }
     LLF_TRY(row_values(r, s->demands.phases));
     LLF_TRY(store_points(r));
     for (uint32_t i = 0; i < s->kernel->stores; i++)
@@ -286,12 +352,45 @@ static llf_status row(llfi_host_rows *r)
     return LLF_OK;
 }
 
+/* `unit` rows at r->axis. */
+static llf_status row(llfi_host_rows *r)
+{
+    llfi_site *s = r->s;
+    llfi_site_forget(s);
+    for (uint32_t phase = 0; phase < s->demands.phases; phase++) {
+        LLF_TRY(row_values(r, phase));
+        LLF_TRY(begin_phase(r, phase));
+        if (r->join)
+            llfi_host_fold_join(r, argument(s, LLFI_ARG_SCRATCH));
+        else
+            LLF_TRY(llfi_host_fold_row(r, reduce_element));
+        if (!r->parts || r->join)
+            LLF_TRY(end_phase(r));
+    }
+    if (!r->parts || r->join)
+        return end_row(r);
+    /* one part of several leaves what it has, and the thread that comes last goes on from there */
+    LLVMBuilderRef b = s->emit.b;
+    LLVMBasicBlockRef whole = llfi_host_block(s), part = llfi_host_block(s), after = llfi_host_block(s);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, r->parts, llfi_host_number(s, 1), ""), whole, part);
+    LLVMPositionBuilderAtEnd(b, whole);
+    LLF_TRY(end_phase(r));
+    LLF_TRY(end_row(r));
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, part);
+    llfi_host_fold_leave(r, argument(s, LLFI_ARG_SCRATCH));
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, after);
+    return s->emit.status;
+}
+
 /* ---- all rows of a piece */
 
 static llf_status rows(llfi_host_rows *r, LLVMValueRef begin, LLVMValueRef end)
 {
     llfi_site *s = r->s;
     llfi_host_loop l = llfi_host_loop_begin(s, begin, end, 1);
+    r->row = l.i;
     take_apart(s, l.i, 0, s->demands.space.outer, r->axis);
     LLF_TRY(row(r));
     llfi_host_loop_end(s, &l);
@@ -299,16 +398,23 @@ static llf_status rows(llfi_host_rows *r, LLVMValueRef begin, LLVMValueRef end)
 }
 
 /* Rows [begin, end) that differ in the innermost outer axis alone, the first at r->axis, `unit` at once. */
-static llf_status tiles(llfi_host_rows *r, const LLVMValueRef *first, LLVMValueRef begin, LLVMValueRef end)
+static llf_status tiles(llfi_host_rows *r, LLVMValueRef at, const LLVMValueRef *first, LLVMValueRef begin,
+                        LLVMValueRef end)
 {
     llfi_site *s = r->s;
     uint32_t inner = s->demands.space.along;
     llfi_host_loop l = llfi_host_loop_begin(s, begin, end, r->unit);
+    r->row = LLVMBuildAdd(s->emit.b, at, l.i, "");
     memcpy(r->axis, first, sizeof r->axis);
     r->axis[inner] = LLVMBuildAdd(s->emit.b, first[inner], as_index(s, l.i), "");
     LLF_TRY(row(r));
     llfi_host_loop_end(s, &l);
     return LLF_OK;
+}
+
+static uint32_t shorter(uint32_t unit)
+{
+    return unit > UNIT_LESS ? UNIT_LESS : unit > 1;
 }
 
 /* [begin, end) may start and end inside what the innermost outer axis goes through. */
@@ -321,7 +427,7 @@ static llf_status columns(llfi_host_rows *r, LLVMValueRef begin, LLVMValueRef en
     uint32_t inner = s->demands.space.along;
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), head, done);
     LLVMPositionBuilderAtEnd(b, head);
-    LLVMValueRef at = LLVMBuildPhi(b, s->emit.i64, ""), zero = llfi_host_number(s, 0);
+    LLVMValueRef at = LLVMBuildPhi(b, s->emit.i64, "");
     memcpy(axis, r->axis, sizeof axis);
     take_apart(s, at, 0, s->demands.space.outer, axis);
     LLVMValueRef room = LLVMBuildSub(b, llfi_index_dim(s, s->demands.space.extent[inner]), axis[inner], "");
@@ -330,12 +436,12 @@ static llf_status columns(llfi_host_rows *r, LLVMValueRef begin, LLVMValueRef en
     LLVMValueRef count = llfi_emit_call(&s->emit, "llvm.smin", s->emit.i64, arg, 2);
     if (!count)
         return s->emit.status;
-    LLVMValueRef whole = LLVMBuildAnd(b, count, llfi_host_number(s, ~(uint64_t)(s->schedule->width - 1)), "");
-    r->unit = s->schedule->width;
-    LLF_TRY(tiles(r, axis, zero, r->unit > 1 ? whole : count));
-    if (r->unit > 1) {
-        r->unit = 1;
-        LLF_TRY(tiles(r, axis, whole, count));
+    LLVMValueRef from = llfi_host_number(s, 0);
+    for (r->unit = s->schedule->width; r->unit; r->unit = shorter(r->unit)) {
+        LLVMValueRef mask = llfi_host_number(s, ~(uint64_t)(r->unit - 1));
+        LLVMValueRef to = r->unit > 1 ? LLVMBuildAnd(b, count, mask, "") : count;
+        LLF_TRY(tiles(r, at, axis, from, to));
+        from = to;
     }
     LLVMValueRef next = LLVMBuildAdd(b, at, count, "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
@@ -360,6 +466,62 @@ static llf_status uniform(llfi_site *s, LLVMValueRef begin, LLVMValueRef *end)
     return s->emit.status;
 }
 
+static llf_status some_rows(llfi_host_rows *r, LLVMValueRef begin, LLVMValueRef end)
+{
+    return r->columns ? columns(r, begin, end) : rows(r, begin, end);
+}
+
+/* Items are rows of part 0, then of part 1 and so on: [begin, end) may start and end anywhere. */
+static llf_status shared_rows(llfi_host_rows *r, LLVMValueRef begin, LLVMValueRef end)
+{
+    llfi_site *s = r->s;
+    LLVMBuilderRef b = s->emit.b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = llfi_host_block(s), done = llfi_host_block(s);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), head, done);
+    LLVMPositionBuilderAtEnd(b, head);
+    LLVMValueRef at = LLVMBuildPhi(b, s->emit.i64, "");
+    r->part = LLVMBuildUDiv(b, at, r->rows, "");
+    LLVMValueRef from = LLVMBuildSub(b, at, LLVMBuildMul(b, r->part, r->rows, ""), "");
+    LLVMValueRef room[2] = {LLVMBuildSub(b, r->rows, from, ""), LLVMBuildSub(b, end, at, "")};
+    LLVMValueRef count = llfi_emit_call(&s->emit, "llvm.smin", s->emit.i64, room, 2);
+    r->first = LLVMBuildMul(b, r->part, r->piece, "");
+    LLVMValueRef length[2] = {LLVMBuildSub(b, r->total, r->first, ""), r->piece};
+    r->length = llfi_emit_call(&s->emit, "llvm.smin", s->emit.i64, length, 2);
+    if (!count || !r->length)
+        return s->emit.status;
+    LLF_TRY(some_rows(r, from, LLVMBuildAdd(b, from, count, "")));
+    LLVMValueRef next = LLVMBuildAdd(b, at, count, "");
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, end, ""), head, done);
+    LLVMAddIncoming(at, (LLVMValueRef[]){begin, next}, (LLVMBasicBlockRef[]){before, latch}, 2);
+    LLVMPositionBuilderAtEnd(b, done);
+    return LLF_OK;
+}
+
+/* Whoever brings the count of items to that of all has everything before it, and goes on with every row. */
+static llf_status join_rows(llfi_host_rows *r, LLVMValueRef begin, LLVMValueRef end)
+{
+    llfi_site *s = r->s;
+    LLVMBuilderRef b = s->emit.b;
+    LLVMBasicBlockRef several = llfi_host_block(s), last = llfi_host_block(s), done = llfi_host_block(s);
+    LLVMValueRef one = llfi_host_number(s, 1), counter = argument(s, LLFI_ARG_COUNTER);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSGT, r->parts, one, ""), several, done);
+    LLVMPositionBuilderAtEnd(b, several);
+    LLVMValueRef mine = LLVMBuildTrunc(b, LLVMBuildSub(b, end, begin, ""), s->emit.i32, "");
+    LLVMValueRef there =
+        LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpAdd, counter, mine, LLVMAtomicOrderingAcquireRelease, 0);
+    there = LLVMBuildAdd(b, there, mine, "");
+    LLVMValueRef all = LLVMBuildTrunc(b, LLVMBuildMul(b, r->rows, r->parts, ""), s->emit.i32, "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, there, all, ""), last, done);
+    LLVMPositionBuilderAtEnd(b, last);
+    LLVMBuildStore(b, LLVMConstInt(s->emit.i32, 0, 0), counter);
+    r->join = true;
+    LLF_TRY(some_rows(r, llfi_host_number(s, 0), r->rows));
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    return LLF_OK;
+}
+
 static llf_status emit(llfi_site *s)
 {
     const llfi_demands *list = &s->demands;
@@ -377,10 +539,29 @@ static llf_status emit(llfi_site *s)
         r.axis[i] = LLVMConstInt(llfi_index_type(s), 0, 0);
     bool known = llfi_dim_is_const(s->g->dims, s->schedule->dim[s->schedule->dims - 1], &r.constant);
     r.constant = known ? r.constant : -1;
-    r.length = known ? llfi_host_number(s, (uint64_t)r.constant) : llfi_pointwise_dim(s, VALUE_LENGTH);
-    LLF_TRY(r.columns ? columns(&r, begin, end) : rows(&r, begin, end));
+    r.total = known ? llfi_host_number(s, (uint64_t)r.constant) : llfi_pointwise_dim(s, VALUE_LENGTH);
+    r.length = r.total;
+    r.first = llfi_host_number(s, 0);
+    r.rows = llfi_pointwise_dim(s, VALUE_ROWS);
+    if (s->schedule->shares) {
+        r.parts = llfi_pointwise_dim(s, VALUE_PARTS);
+        r.piece = llfi_pointwise_dim(s, VALUE_PIECE);
+        LLF_TRY(shared_rows(&r, begin, end));
+        LLF_TRY(join_rows(&r, begin, end));
+    } else {
+        LLF_TRY(some_rows(&r, begin, end));
+    }
     LLVMBuildRetVoid(s->emit.b);
     return LLF_OK;
+}
+
+/* Values that the parts of a row leave behind: no state has more than these. */
+static int64_t slots(const llfi_schedule *s)
+{
+    int64_t slots = 0;
+    for (uint32_t i = s->demands->uniform; i < s->demands->count; i++)
+        slots += s->demands->at[i].phase == 1 && !s->demands->at[i].leaf ? LLFI_FOLD_STATES : 0;
+    return slots;
 }
 
 static llf_status launch(const llfi_schedule *s, llfi_launch *l)
@@ -388,20 +569,24 @@ static llf_status launch(const llfi_schedule *s, llfi_launch *l)
     int64_t rows = l->extent[s->dims - 2], length = l->extent[s->dims - 1];
     if (rows < 0 || length < 0)
         return LLF_E_ARG;
-    int64_t grain = GRAIN;
+    bool columns = s->demands->space.along < s->demands->space.outer;
+    int64_t grain = GRAIN, piece, parts = share(s, columns, rows, length, &piece);
     if (s->cost > 16)
         grain = grain * 16 / s->cost;
     grain = grain < GRAIN_MIN ? GRAIN_MIN : grain;
-    grain = length ? grain / length : grain;
-    bool columns = s->demands->space.along < s->demands->space.outer;
+    grain = piece ? grain / piece : grain;
     int64_t least = columns ? UNIT_MAX : 1;
     l->grain = grain < least ? least : grain / least * least;
-    l->items = s->uniform_store && rows == 0 ? 1 : rows;
+    l->items = s->uniform_store && rows == 0 ? 1 : rows * parts;
+    l->scratch = parts > 1 ? slots(s) * parts * rows * (int64_t)sizeof(int64_t) : 0;
+    l->counters = parts > 1;
     l->grid[0] = l->items > 0;
     l->grid[1] = l->grid[2] = l->block[0] = l->block[1] = l->block[2] = 1;
     l->shared = 0;
     l->value[VALUE_ROWS] = rows;
     l->value[VALUE_LENGTH] = length;
+    l->value[VALUE_PARTS] = parts;
+    l->value[VALUE_PIECE] = piece;
     return LLF_OK;
 }
 

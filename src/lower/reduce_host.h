@@ -26,11 +26,17 @@ typedef struct {
     uint32_t width;   /* elements of a vector along a row */
     int64_t constant; /* length of a row; -1: not known */
     bool ordered;     /* the phase has such folds */
+    bool join;        /* rows come from the parts that threads left behind */
     bool *mark;       /* demands that an element needs */
     llfi_host_fold *fold;
     uint32_t folds;
     LLVMValueRef axis[LLFI_RANK]; /* of the row, its first element */
-    LLVMValueRef length;          /* i64 */
+    LLVMValueRef length;          /* i64, of the row, or of the part of it that is gone through */
+    LLVMValueRef total, first;    /* of the row; the part's first element */
+    LLVMValueRef parts,
+        piece; /* of rows that threads share: how many, elements of all but the last; or NULL */
+    LLVMValueRef part, row, rows; /* numbers of this part and row; of all rows */
+    LLVMValueRef group;           /* memory: of a chunk being folded */
     LLVMValueRef *memory;         /* chunks, lanes and levels, by number, shared by all phases */
 } llfi_host_rows;
 
@@ -67,7 +73,10 @@ llf_status llfi_host_fold_begin(llfi_host_rows *);
 /* Takes a made element in: `x` its value in register form. */
 void llfi_host_fold_take(llfi_host_rows *, llfi_host_fold *, LLVMValueRef x, LLVMValueRef i, LLVMValueRef at,
                          uint32_t width);
-/* All elements of the row; then `one` holds the states. */
+/* All elements of the row, or of the part; then `one` holds the states. */
 llf_status llfi_host_fold_row(llfi_host_rows *, llfi_host_element_fn *);
+/* Puts down what `one` holds, 8 bytes a value of a state and row at most; `one` from all parts. */
+void llfi_host_fold_leave(llfi_host_rows *, LLVMValueRef scratch);
+void llfi_host_fold_join(llfi_host_rows *, LLVMValueRef scratch);
 
 #endif

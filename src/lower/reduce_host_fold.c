@@ -140,26 +140,16 @@ static LLVMValueRef fold_group(llfi_host_rows *r, const llfi_host_fold *f, LLVMV
     return llfi_fold_j8(&r->s->emit, &f->order, v).v[0];
 }
 
-/* The groups [0, count) of a chunk into `group`. */
+/* The groups [0, count) of a chunk into r->group. */
 static void fold_groups(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef memory, LLVMValueRef count,
-                        uint32_t quarters, const LLVMValueRef *group)
+                        uint32_t quarters)
 {
     llfi_site *s = r->s;
-    LLVMBuilderRef b = s->emit.b;
-    LLVMBasicBlockRef after = llfi_host_block(s);
-    for (uint32_t g = 0; g < 4; g++) {
-        LLVMBasicBlockRef some = llfi_host_block(s);
-        if (g) {
-            LLVMValueRef more = LLVMBuildICmp(b, LLVMIntSGT, count, llfi_host_number(s, g), "");
-            LLVMBuildCondBr(b, more, some, after);
-        } else {
-            LLVMBuildBr(b, some);
-        }
-        LLVMPositionBuilderAtEnd(b, some);
-        LLVMBuildStore(b, fold_group(r, f, memory, llfi_host_number(s, 64 * g), quarters), group[g]);
-    }
-    LLVMBuildBr(b, after);
-    LLVMPositionBuilderAtEnd(b, after);
+    llfi_host_loop l = llfi_host_loop_begin(s, llfi_host_number(s, 0), count, 1);
+    LLVMValueRef at = LLVMBuildShl(s->emit.b, l.i, llfi_host_number(s, 6), "");
+    LLVMBuildStore(s->emit.b, fold_group(r, f, memory, at, quarters),
+                   place(r, float_of(r, f, 8), r->group, l.i));
+    llfi_host_loop_end(s, &l);
 }
 
 /* The chunk of n >= 1 elements, filled up as fill_chunk does. */
@@ -168,23 +158,25 @@ static LLVMValueRef fold_chunk(llfi_host_rows *r, const llfi_host_fold *f, LLVMV
 {
     llfi_site *s = r->s;
     llfi_emit *e = &s->emit;
-    LLVMValueRef group[4], v[4], none = nothing(r, &f->order, 8);
-    LLVMBasicBlockRef large = llfi_host_block(s), small = llfi_host_block(s), after = llfi_host_block(s);
-    for (uint32_t g = 0; g < 4; g++) {
-        group[g] = llfi_host_slot(s, float_of(r, f, 8), 1);
-        LLVMBuildStore(e->b, none, group[g]);
+    LLVMTypeRef type = float_of(r, f, 8);
+    LLVMValueRef v[4], groups = pieces(r, n, 6), four = llfi_host_number(s, 4);
+    LLVMBasicBlockRef road[2] = {llfi_host_block(s), llfi_host_block(s)}, after = llfi_host_block(s);
+    if (!r->group)
+        r->group = llfi_host_slot(s, llfi_emit_vec(e->f64, 8), 4);
+    LLVMValueRef large = LLVMBuildICmp(e->b, LLVMIntSGT, n, llfi_host_number(s, LLFI_CHUNK_S), "");
+    LLVMBuildCondBr(e->b, large, road[0], road[1]);
+    for (uint32_t i = 0; i < 2; i++) {
+        LLVMPositionBuilderAtEnd(e->b, road[i]);
+        bool never = LLVMIsAConstantInt(large) && LLVMConstIntGetZExtValue(large) == i;
+        if (i && !never)
+            fill(r, type, r->group, nothing(r, &f->order, 8), groups, four);
+        if (!never)
+            fold_groups(r, f, memory, i ? groups : four, i ? 1 : 4);
+        LLVMBuildBr(e->b, after);
     }
-    LLVMValueRef whole = LLVMBuildICmp(e->b, LLVMIntSGT, n, llfi_host_number(s, LLFI_CHUNK_S), "");
-    LLVMBuildCondBr(e->b, whole, large, small);
-    LLVMPositionBuilderAtEnd(e->b, large);
-    fold_groups(r, f, memory, llfi_host_number(s, 4), 4, group);
-    LLVMBuildBr(e->b, after);
-    LLVMPositionBuilderAtEnd(e->b, small);
-    fold_groups(r, f, memory, pieces(r, n, 6), 1, group);
-    LLVMBuildBr(e->b, after);
     LLVMPositionBuilderAtEnd(e->b, after);
     for (uint32_t g = 0; g < 4; g++)
-        v[g] = LLVMBuildLoad2(e->b, float_of(r, f, 8), group[g], "");
+        v[g] = get(r, type, r->group, llfi_host_number(s, g));
     llfi_state x = {{add(r, f, add(r, f, v[0], v[2]), add(r, f, v[1], v[3]))}};
     for (uint32_t width = 8; width > 1; width /= 2)
         x = llfi_fold_halves(e, &f->order, x, width);
@@ -205,21 +197,24 @@ static void fill_chunk(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef 
 
 /* ---- one chunk of `unit` rows */
 
-/* A lane's elements to lane[at]. `quarters`: as many of them hold elements. */
-static void fold_lane(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef at, uint32_t quarters)
+/* The elements of a lane that are `large` chunks' to lane[at]; else only the first eight are there. */
+static void fold_lane(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef at, LLVMValueRef large)
 {
+    llfi_site *s = r->s;
     LLVMTypeRef type = float_of(r, f, r->unit);
-    LLVMValueRef v[LLFI_CHUNK_J];
-    for (uint32_t j = 0; j < LLFI_CHUNK_J; j++) {
-        LLVMValueRef q[4];
-        for (uint32_t s = 0; s < quarters; s++)
-            q[s] = get(r, type, f->chunk, llfi_host_number(r->s, s * LLFI_CHUNK_J + j));
-        v[j] = quarters == 1 ? q[0] : add(r, f, add(r, f, q[0], q[2]), add(r, f, q[1], q[3]));
-    }
+    LLVMValueRef v[LLFI_CHUNK_J], zero = llfi_host_number(s, 0), eight = llfi_host_number(s, LLFI_CHUNK_J);
+    llfi_host_loop l = llfi_host_loop_begin(s, zero, LLVMBuildSelect(s->emit.b, large, eight, zero, ""), 1);
+    for (uint32_t q = 0; q < 4; q++)
+        v[q] = get(r, type, f->chunk, plus(r, l.i, q * LLFI_CHUNK_J));
+    LLVMValueRef sum = add(r, f, add(r, f, v[0], v[2]), add(r, f, v[1], v[3]));
+    LLVMBuildStore(s->emit.b, sum, place(r, type, f->chunk, l.i));
+    llfi_host_loop_end(s, &l);
+    for (uint32_t j = 0; j < LLFI_CHUNK_J; j++)
+        v[j] = get(r, type, f->chunk, llfi_host_number(s, j));
     for (uint32_t j = 0; j < LLFI_CHUNK_J; j += j & 1 ? 3 : 1) /* bit 1: 0, 1, 4, 5 */
         v[j] = add(r, f, v[j], v[j + 2]);
     LLVMValueRef low = add(r, f, v[0], v[1]), high = add(r, f, v[4], v[5]);
-    LLVMBuildStore(r->s->emit.b, add(r, f, low, high), place(r, type, f->lane, at));
+    LLVMBuildStore(s->emit.b, add(r, f, low, high), place(r, type, f->lane, at));
 }
 
 /* The lanes [0, count) to one: those a half apart, until one is left. */
@@ -286,16 +281,9 @@ static llf_status column_chunk(llfi_host_rows *r, LLVMValueRef base, LLVMValueRe
     llfi_host_loop q = llfi_host_loop_begin(s, zero, quarters, 1);
     LLF_TRY(quarter(r, base, lane.i, q.i, n, element));
     llfi_host_loop_end(s, &q);
-    LLVMBasicBlockRef road[2] = {llfi_host_block(s), llfi_host_block(s)}, both = llfi_host_block(s);
-    LLVMBuildCondBr(b, large, road[0], road[1]);
-    for (uint32_t i = 0; i < 2; i++) {
-        LLVMPositionBuilderAtEnd(b, road[i]);
-        for (uint32_t k = 0; k < r->folds; k++)
-            if (r->fold[k].fold.ordered)
-                fold_lane(r, &r->fold[k], lane.i, i ? 1 : 4);
-        LLVMBuildBr(b, both);
-    }
-    LLVMPositionBuilderAtEnd(b, both);
+    for (uint32_t k = 0; k < r->folds; k++)
+        if (r->fold[k].fold.ordered)
+            fold_lane(r, &r->fold[k], lane.i, large);
     llfi_host_loop_end(s, &lane);
     for (uint32_t k = 0; k < r->folds; k++)
         if (r->fold[k].fold.ordered)
@@ -343,9 +331,9 @@ static void put_slots(llfi_host_rows *r, const llfi_host_fold *f, const LLVMValu
         LLVMBuildStore(r->s->emit.b, x.v[k], slot[k]);
 }
 
-/* Chunk `c`, of n elements, joins those before it. */
+/* Chunk `c`, of n elements, joins those before it, of `piece` each. */
 static void count_chunk(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef c, LLVMValueRef n,
-                        llfi_state v)
+                        llfi_state v, LLVMValueRef piece)
 {
     llfi_site *s = r->s;
     llfi_emit *e = &s->emit;
@@ -356,8 +344,8 @@ static void count_chunk(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef
         slot[k] = llfi_host_slot(s, type, 1);
     put_slots(r, f, slot, v);
     llfi_host_loop l = llfi_host_loop_begin(s, llfi_host_number(s, 0), full, 1);
-    LLVMValueRef na = LLVMBuildShl(e->b, llfi_host_number(s, LLFI_CHUNK), l.i, "");
-    LLVMValueRef nb = LLVMBuildSub(e->b, LLVMBuildAdd(e->b, n, na, ""), llfi_host_number(s, LLFI_CHUNK), "");
+    LLVMValueRef na = LLVMBuildShl(e->b, piece, l.i, "");
+    LLVMValueRef nb = LLVMBuildSub(e->b, LLVMBuildAdd(e->b, n, na, ""), piece, "");
     put_slots(r, f, slot, pair(r, f, get_level(r, f, l.i), get_slots(r, f, slot), na, nb));
     llfi_host_loop_end(s, &l);
     v = get_slots(r, f, slot);
@@ -365,8 +353,9 @@ static void count_chunk(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef
         LLVMBuildStore(e->b, v.v[k], place(r, type, f->levels[k], full));
 }
 
-/* What `count` chunks come to: the levels that its bits say, the lowest first. */
-static void add_levels(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef count)
+/* What `count` chunks, of `length` elements, come to: the levels that its bits say, the lowest first. */
+static void add_levels(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef count, LLVMValueRef piece,
+                       LLVMValueRef length)
 {
     llfi_site *s = r->s;
     llfi_emit *e = &s->emit;
@@ -381,14 +370,14 @@ static void add_levels(llfi_host_rows *r, const llfi_host_fold *f, LLVMValueRef 
     LLVMBasicBlockRef there = llfi_host_block(s), next = llfi_host_block(s);
     LLVMBuildCondBr(e->b, bit, there, next);
     LLVMPositionBuilderAtEnd(e->b, there);
-    LLVMValueRef na = LLVMBuildShl(e->b, llfi_host_number(s, LLFI_CHUNK), l.i, "");
+    LLVMValueRef na = LLVMBuildShl(e->b, piece, l.i, "");
     LLVMValueRef nb = LLVMBuildLoad2(e->b, e->i64, behind, "");
     put_slots(r, f, f->one, pair(r, f, get_level(r, f, l.i), get_slots(r, f, f->one), na, nb));
     /* then these are behind: the row without the chunks of the levels above */
     LLVMValueRef above = LLVMBuildAdd(e->b, l.i, llfi_host_number(s, 1), "");
     LLVMValueRef before = LLVMBuildShl(e->b, LLVMBuildLShr(e->b, count, above, ""), above, "");
-    before = LLVMBuildShl(e->b, before, llfi_host_number(s, 10), "");
-    LLVMBuildStore(e->b, LLVMBuildSub(e->b, r->length, before, ""), behind);
+    before = LLVMBuildMul(e->b, before, piece, "");
+    LLVMBuildStore(e->b, LLVMBuildSub(e->b, length, before, ""), behind);
     LLVMBuildBr(e->b, next);
     LLVMPositionBuilderAtEnd(e->b, next);
     llfi_host_loop_end(s, &l);
@@ -520,7 +509,7 @@ static llf_status row_chunk(llfi_host_rows *r, LLVMValueRef base, LLVMValueRef n
 /* The row is one chunk, as is known. */
 static llf_status only_chunk(llfi_host_rows *r, llfi_state *value, llfi_host_element_fn *element)
 {
-    LLF_TRY((r->columns ? column_chunk : row_chunk)(r, llfi_host_number(r->s, 0), r->length, value, element));
+    LLF_TRY((r->columns ? column_chunk : row_chunk)(r, r->first, r->length, value, element));
     for (uint32_t k = 0; k < r->folds; k++)
         if (r->fold[k].fold.ordered) {
             if (r->fold[k].most)
@@ -535,7 +524,7 @@ static llf_status chunks(llfi_host_rows *r, llfi_host_element_fn *element)
 {
     llfi_site *s = r->s;
     LLVMBuilderRef b = s->emit.b;
-    LLVMValueRef count = pieces(r, r->length, 10);
+    LLVMValueRef count = pieces(r, r->length, 10), piece = llfi_host_number(s, LLFI_CHUNK);
     llfi_state *value = llfi_arena_alloc(s->arena, r->folds * sizeof *value);
     if (!value)
         return llfi_nomem(s->emit.diag);
@@ -543,15 +532,16 @@ static llf_status chunks(llfi_host_rows *r, llfi_host_element_fn *element)
         return only_chunk(r, value, element);
     llfi_host_loop c = llfi_host_loop_begin(s, llfi_host_number(s, 0), count, 1);
     LLVMValueRef base = LLVMBuildShl(b, c.i, llfi_host_number(s, 10), "");
-    LLVMValueRef n = least(r, LLVMBuildSub(b, r->length, base, ""), llfi_host_number(s, LLFI_CHUNK));
+    LLVMValueRef n = least(r, LLVMBuildSub(b, r->length, base, ""), piece);
+    base = LLVMBuildAdd(b, base, r->first, "");
     LLF_TRY((r->columns ? column_chunk : row_chunk)(r, base, n, value, element));
     for (uint32_t k = 0; k < r->folds; k++)
         if (r->fold[k].fold.ordered)
-            count_chunk(r, &r->fold[k], c.i, n, scaled_chunk(r, &r->fold[k], value[k]));
+            count_chunk(r, &r->fold[k], c.i, n, scaled_chunk(r, &r->fold[k], value[k]), piece);
     llfi_host_loop_end(s, &c);
     for (uint32_t k = 0; k < r->folds; k++)
         if (r->fold[k].fold.ordered)
-            add_levels(r, &r->fold[k], count);
+            add_levels(r, &r->fold[k], count, piece, r->length);
     return s->emit.status;
 }
 
@@ -596,9 +586,10 @@ static void close_state(llfi_host_rows *r, const llfi_host_fold *f)
 static llf_status stream(llfi_host_rows *r, llfi_host_element_fn *element)
 {
     llfi_site *s = r->s;
-    LLVMValueRef begin = llfi_host_number(s, 0), mask = llfi_host_number(s, ~(uint64_t)(r->width - 1));
+    LLVMValueRef begin = r->first, mask = llfi_host_number(s, ~(uint64_t)(r->width - 1));
     for (uint32_t width = r->columns ? 1 : r->width; width; width = width > 1) {
         LLVMValueRef end = width > 1 ? LLVMBuildAnd(s->emit.b, r->length, mask, "") : r->length;
+        end = LLVMBuildAdd(s->emit.b, r->first, end, "");
         llfi_host_loop l = llfi_host_loop_begin(s, begin, end, width);
         LLF_TRY(element(r, l.i, NULL, r->columns ? r->unit : width));
         llfi_host_loop_end(s, &l);
@@ -721,4 +712,78 @@ llf_status llfi_host_fold_row(llfi_host_rows *r, llfi_host_element_fn *element)
         LLVMBuildStore(b, LLVMBuildLoad2(b, float_of(r, f, 1), f->most, ""), f->one[0]);
     }
     return r->s->emit.status;
+}
+
+/* ---- parts of rows: what threads leave for the one that comes last */
+
+/* Where value `k` (of all folds' states) of the part stands; bools take a byte. */
+static LLVMValueRef left(llfi_host_rows *r, LLVMTypeRef type, uint32_t k, LLVMValueRef part,
+                         LLVMValueRef scratch)
+{
+    llfi_site *s = r->s;
+    LLVMBuilderRef b = s->emit.b;
+    LLVMValueRef rows = r->rows, at = LLVMBuildMul(b, llfi_host_number(s, k), r->parts, "");
+    LLVMValueRef values = LLVMBuildMul(b, at, rows, "");
+    LLVMValueRef base = place(r, s->emit.i64, scratch, values);
+    return place(r, type, base, LLVMBuildAdd(b, LLVMBuildMul(b, part, rows, ""), r->row, ""));
+}
+
+static LLVMTypeRef left_type(llfi_host_rows *r, const llfi_host_fold *f, uint32_t k)
+{
+    LLVMTypeRef type = llfi_fold_type(&r->s->emit, &f->fold, k, 1);
+    return type == r->s->emit.i1 ? r->s->emit.i8 : type;
+}
+
+void llfi_host_fold_leave(llfi_host_rows *r, LLVMValueRef scratch)
+{
+    llfi_emit *e = &r->s->emit;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < r->folds; i++) {
+        const llfi_host_fold *f = &r->fold[i];
+        llfi_state x = load_state(r, f, f->one, r->unit);
+        for (uint32_t k = 0; k < f->fold.states; k++) {
+            LLVMTypeRef type = left_type(r, f, k);
+            if (type == e->i8)
+                x.v[k] = LLVMBuildZExt(e->b, x.v[k], llfi_emit_vec(type, r->unit), "");
+            LLVMValueRef store = LLVMBuildStore(e->b, x.v[k], left(r, type, next++, r->part, scratch));
+            LLVMSetAlignment(store, type == e->i8 ? 1 : 4);
+        }
+    }
+}
+
+static llfi_state get_left(llfi_host_rows *r, const llfi_host_fold *f, uint32_t from, LLVMValueRef part,
+                           LLVMValueRef scratch)
+{
+    llfi_emit *e = &r->s->emit;
+    llfi_state x = {{NULL}};
+    for (uint32_t k = 0; k < f->fold.states; k++) {
+        LLVMTypeRef type = left_type(r, f, k), wide = llfi_emit_vec(type, r->unit);
+        x.v[k] = LLVMBuildLoad2(e->b, wide, left(r, type, from + k, part, scratch), "");
+        LLVMSetAlignment(x.v[k], type == e->i8 ? 1 : 4);
+        if (type == e->i8)
+            x.v[k] = LLVMBuildICmp(e->b, LLVMIntNE, x.v[k], LLVMConstNull(wide), "");
+    }
+    return x;
+}
+
+void llfi_host_fold_join(llfi_host_rows *r, LLVMValueRef scratch)
+{
+    llfi_site *s = r->s;
+    LLVMBuilderRef b = s->emit.b;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < r->folds; next += r->fold[i++].fold.states) {
+        const llfi_host_fold *f = &r->fold[i];
+        llfi_host_loop l = llfi_host_loop_begin(s, llfi_host_number(s, 0), r->parts, 1);
+        llfi_state x = get_left(r, f, next, l.i, scratch);
+        LLVMValueRef before = LLVMBuildMul(b, l.i, r->piece, "");
+        LLVMValueRef n = least(r, LLVMBuildSub(b, r->total, before, ""), r->piece);
+        if (f->fold.ordered)
+            count_chunk(r, f, l.i, n, x, r->piece);
+        else
+            store_state(r, f, f->one,
+                        llfi_fold_combine(&s->emit, &f->fold, load_state(r, f, f->one, r->unit), x));
+        llfi_host_loop_end(s, &l);
+        if (f->fold.ordered)
+            add_levels(r, f, r->parts, r->piece, r->total);
+    }
 }

@@ -76,6 +76,16 @@ static LLVMValueRef existing(llfi_site *s, uint32_t demand, LLVMValueRef at)
     return LLVMBuildSelect(e->b, any, at, none, "");
 }
 
+/* Asks for what will be read in a while: an address alone, which need not exist. */
+static void ask_ahead(llfi_site *s, LLVMValueRef at)
+{
+    llfi_emit *e = &s->emit;
+    LLVMValueRef by = LLVMConstInt(e->i64, s->ahead, 0), read = LLVMConstInt(e->i32, 0, 0);
+    LLVMValueRef keep = LLVMConstInt(e->i32, 3, 0), data = LLVMConstInt(e->i32, 1, 0);
+    LLVMValueRef arg[4] = {LLVMBuildGEP2(e->b, e->i8, at, &by, 1, ""), read, keep, data};
+    (void)llfi_emit_call(e, "llvm.prefetch", LLVMTypeOf(at), arg, 4);
+}
+
 static LLVMValueRef read_at(llfi_site *s, uint32_t demand, const llfi_tile *tile, LLVMValueRef at,
                             uint32_t width)
 {
@@ -85,6 +95,8 @@ static LLVMValueRef read_at(llfi_site *s, uint32_t demand, const llfi_tile *tile
         at = existing(s, demand, at);
     if (!at)
         return NULL;
+    if (s->ahead && width > 1)
+        ask_ahead(s, at);
     LLVMValueRef v = LLVMBuildLoad2(e->b, llfi_emit_mem_type(e, dtype, width), at, "");
     uint32_t bytes = llfi_dtypes[dtype].bytes, all = bytes * width;
     LLVMSetAlignment(v, width > 1 && tile->aligned ? (all < 16 ? all : 16) : bytes);

@@ -93,6 +93,7 @@ struct llfi_schedule {
         bool full;       /* a thread holds many registers: fewer blocks rather than spills */
         uint32_t align;  /* elements of the widest vector along `axis`: extents must be multiples of it */
     } tile;
+    bool shares;        /* host reductions: few and long rows may be cut into parts for several threads */
     bool uniform_store; /* a rank-0 value is stored beside larger ones: launch even when there are no elements
                          */
     uint32_t computed;  /* numbers in llfi_launch.computed */

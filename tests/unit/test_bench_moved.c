@@ -75,14 +75,6 @@ static void bytes_by_hand(void **state)
         {"graph @a(%a: f32[N], %b: f32[2*N]) {\n %0 = concat %a, %b, axis=0\n ret %0\n}\n", 10,
          4 * (10 + 20 + 30)},
         {"graph @a(%a: f32[N]) {\n %0 = pad %a, 0.0, by=[3:4]\n ret %0\n}\n", 10, 4 * (10 + 17)},
-        /* a reduction reads whole rows: of all, of those that are wanted, and again what was reduced */
-        {"graph @a(%x: f32[N, 8]) {\n %0 = sum %x, axes=[1]\n ret %0\n}\n", 5, 4 * (40 + 5)},
-        {"graph @a(%x: f32[N, 8]) {\n %0 = sum %x, axes=[0]\n %1 = slice %0, at=[2:5]\n %2 = neg %1\n ret "
-         "%2\n}\n",
-         5, 4 * (15 + 3)},
-        {"graph @a(%x: f32[N, 8]) {\n %0 = max %x\n %1 = sub %x, %0\n ret %1\n}\n", 5, 4 * (40 + 40)},
-        {"graph @a(%x: f32[N, 8]) {\n %0, %1 = softmax_stats %x, axes=[1]\n ret %1\n}\n", 5, 4 * (40 + 5)},
-        {"graph @a(%x: f32[0, 8]) {\n %0 = sum %x, axes=[0]\n ret %0\n}\n", 5, 4 * 8},
         /* places do not count, nor do inputs that nobody reads */
         {"graph @a(%a: f32[N, 3], %b: f32[3, N], %c: f32[N]) {\n %0 = permute %b, axes=[1, 0]\n"
          " %1 = flip %0, axes=[1]\n %2 = add %a, %1\n ret %2\n}\n",

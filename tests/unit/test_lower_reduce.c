@@ -181,7 +181,8 @@ static test_road open_text(const char *text, int threads)
 static void bind(test_road *r, uint32_t index, llf_dtype t, void *data, uint32_t rank, const int64_t *shape)
 {
     llf_tensor b = {.data = data, .dtype = t, .rank = rank};
-    memcpy(b.shape, shape, rank * sizeof *shape);
+    for (uint32_t k = 0; k < rank; k++)
+        b.shape[k] = shape[k];
     assert_ok(r->e, llf_bind(r->e, index, &b));
 }
 
@@ -280,7 +281,7 @@ static void rows(void **state)
             check_all(&r, dtypes[d], false, lengths[i] < 300 ? 5 : 2, lengths[i], 1, i % 2);
         check_all(&r, dtypes[d], false, 0, 5, 1, false);
         if (d == 0) {
-            check_all(&r, dtypes[d], false, 4000, 33, 1, false); /* threads */
+            check_all(&r, dtypes[d], false, 1300, 33, 1, false); /* threads */
             check_all(&r, dtypes[d], false, 1, 131072, 1, false);
             check_all(&r, dtypes[d], false, 1, 65537, 1, true);
         }
@@ -295,9 +296,9 @@ static void columns(void **state)
         test_road r = open_all(dtypes[d], "A, L, B", false, 2);
         for (size_t i = 0; i < LLFI_COUNT(lengths); i++)
             check_all(&r, dtypes[d], true, i % 3 == 0 ? 2 : 1, lengths[i],
-                      lengths[i] > 300 ? 3 + 64 * (int64_t)(i % 2) : 131, i % 2);
+                      lengths[i] > 300 ? 3 + 64 * (int64_t)(i % 2) : 73, i % 2);
         if (d == 0) {
-            check_all(&r, dtypes[d], true, 3, 5, 3000, false);
+            check_all(&r, dtypes[d], true, 2, 5, 700, false);
             check_all(&r, dtypes[d], true, 1, 9000, 17, false);
         }
         test_close(&r);
@@ -307,7 +308,7 @@ static void columns(void **state)
 static void lengths_that_are_known(void **state)
 {
     (void)state;
-    static const int64_t known[] = {1, 5, 8, 64, 100, 256, 300, 1000, 1024, 1500};
+    static const int64_t known[] = {1, 5, 64, 300, 1024, 1500};
     for (size_t i = 0; i < LLFI_COUNT(known); i++)
         for (int across = 0; across < 2; across++) {
             char dims[40];
@@ -322,7 +323,7 @@ static void lengths_that_are_known(void **state)
 static void of_nothing(void **state)
 {
     (void)state;
-    for (size_t d = 0; d < LLFI_COUNT(dtypes); d++)
+    for (size_t d = 0; d < LLFI_COUNT(dtypes); d += 2) /* f32, f16, i32, bool */
         for (int across = 0; across < 2; across++) {
             test_road r = open_all(dtypes[d], across ? "A, L, B" : "A, L", true, 1);
             check_all(&r, dtypes[d], across, 3, 0, across ? 70 : 1, false);
@@ -378,7 +379,7 @@ static void several_axes(void **state)
 {
     (void)state;
     for (unsigned axes = 1; axes < 1u << RANK; axes++)
-        for (int known = 0; known < 2; known++) {
+        for (int known = 0; known < (axes % 5 == 0 ? 2 : 1); known++) {
             char text[300], list[20] = "";
             for (int k = 0; k < RANK; k++)
                 if (axes >> k & 1)
@@ -404,9 +405,7 @@ typedef struct {
     uint32_t kernels; /* of those that reduce, when fused */
 } mix;
 
-/* Inputs are f32 of the shapes that the text says, with A = a and so on. */
-static void run_text(const char *text, const char *heuristic, const int64_t *size, const float *x, float *out,
-                     uint32_t *kernels, int threads)
+static test_road open_as(const char *text, const char *heuristic, int threads, uint32_t *kernels)
 {
     const llf_options o = {.size = sizeof o, .target = "host", .compile_threads = 1, .heuristic = heuristic};
     test_road r = {.cx = llf_context_create(NULL)};
@@ -414,10 +413,16 @@ static void run_text(const char *text, const char *heuristic, const int64_t *siz
         llf_compile(r.cx, r.g, &o, &r.p) != LLF_OK || llf_program_load(r.cx, r.p, threads, &r.l) != LLF_OK ||
         llf_execution_create(r.cx, r.l, &r.e) != LLF_OK)
         fail_msg("%s", llf_last_error(r.cx)->message);
-    const llf_graph *g = r.p->graph;
     *kernels = 0;
     for (uint32_t k = 0; k < r.p->plan.kernels; k++)
         *kernels += r.p->plan.kernel[k].reduced != 0;
+    return r;
+}
+
+/* Inputs are f32 of the shapes that the text says, with A = size[0] and so on. */
+static void run_sized(test_road *r, const int64_t *size, const float *x, float *out)
+{
+    const llf_graph *g = r->p->graph;
     int64_t symbol[8], used = 0;
     for (uint32_t i = 0; i < llfi_dims_symbols(g->dims); i++)
         symbol[i] = size[llfi_dims_symbol_name(g->dims, i)[0] - 'A'];
@@ -429,13 +434,12 @@ static void run_text(const char *text, const char *heuristic, const int64_t *siz
             assert_true(llfi_dim_eval(g->dims, t.dim[k], symbol, &shape[k]));
             n *= shape[k];
         }
-        bind(&r, i, t.dtype, result ? (void *)(out + used) : (void *)(uintptr_t)x, t.rank, shape);
+        bind(r, i, t.dtype, result ? (void *)(out + used) : (void *)(uintptr_t)x, t.rank, shape);
         used += result ? n * (t.dtype == LLF_I64 ? 2 : 1) + 16 - n % 2 : 0;
     }
     assert_true(used < 1 << 18);
-    assert_ok(r.e, llf_prepare(r.e));
-    assert_ok(r.e, llf_run(r.e, NULL));
-    test_close(&r);
+    assert_ok(r->e, llf_prepare(r->e));
+    assert_ok(r->e, llf_run(r->e, NULL));
 }
 
 static const mix mixes[] = {
@@ -483,20 +487,25 @@ static void mixed(void **state)
                                       {1, 1, 1},   {2, 8, 16},   {0, 3, 4}};
     for (size_t i = 0; i < LLFI_COUNT(x); i++)
         x[i] = (float)((double)(next() >> 40) / 4194304 - 2);
-    for (size_t m = 0; m < LLFI_COUNT(mixes); m++)
+    for (size_t m = 0; m < LLFI_COUNT(mixes); m++) {
+        uint32_t kernels, most;
+        test_road r[2] = {open_as(mixes[m].text, "none", 1, &most),
+                          open_as(mixes[m].text, "greedy", 2, &kernels)};
+        assert_true(!mixes[m].kernels || kernels == mixes[m].kernels);
         for (size_t k = 0; k < LLFI_COUNT(size); k++) {
-            uint32_t kernels, most;
             memset(out, 0xee, sizeof out);
             if (strstr(mixes[m].text, "max") && k == 5) /* of nothing */
                 continue;
-            run_text(mixes[m].text, "none", size[k], x, out[0], &most, 1);
-            run_text(mixes[m].text, "greedy", size[k], x, out[1], &kernels, 2);
-            assert_true(!mixes[m].kernels || kernels == mixes[m].kernels);
+            for (int i = 0; i < 2; i++)
+                run_sized(&r[i], size[k], x, out[i]);
             for (size_t i = 0; i < LLFI_COUNT(out[0]); i++)
                 if (memcmp(&out[0][i], &out[1][i], 4) != 0 && !(isnan(out[0][i]) && isnan(out[1][i])))
                     fail_msg("%.20s... of size %zu: %zu is %a alone and %a fused", mixes[m].text, k, i,
                              (double)out[0][i], (double)out[1][i]);
         }
+        test_close(&r[0]);
+        test_close(&r[1]);
+    }
 }
 
 /* ---- two results */
@@ -608,6 +617,28 @@ static void two_results(void **state)
     }
 }
 
+/* By two threads, each of which takes parts. */
+static void moments_of_a_long_row(void **state)
+{
+    (void)state;
+    static float x[140001], mean, squares, want[2];
+    test_road r = open_text("graph @s(%x: f32[L]) {\n  %a, %b = moments %x\n  ret %a, %b\n}\n", 2);
+    for (int n = 140001; n > 131071; n -= 4465) { /* 131071 is one part */
+        for (int i = 0; i < n; i++)
+            x[i] = (float)((double)(next() >> 40) / 1048576 + 3);
+        bind(&r, 0, LLF_F32, x, 1, (const int64_t[]){n});
+        bind(&r, 1, LLF_F32, &mean, 0, NULL);
+        bind(&r, 2, LLF_F32, &squares, 0, NULL);
+        assert_ok(r.e, llf_prepare(r.e));
+        for (int run = 0; run < 2; run++) {
+            assert_ok(r.e, llf_run(r.e, NULL));
+            moments_f32(x, n, &want[0], &want[1]);
+            assert_true(mean == want[0] && squares == want[1]);
+        }
+    }
+    test_close(&r);
+}
+
 /* M -inf and S 0; the mean NaN and squares 0. */
 static void two_results_of_nothing(void **state)
 {
@@ -636,6 +667,7 @@ int main(void)
         cmocka_unit_test(several_axes),
         cmocka_unit_test(mixed),
         cmocka_unit_test(two_results),
+        cmocka_unit_test(moments_of_a_long_row),
         cmocka_unit_test(two_results_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
