@@ -182,6 +182,7 @@ static llf_status place(walk *w, uint32_t at)
         l->uniform = l->uniform && x->uniform;
     }
     LLF_TRY(map_phase(w, l->map, &l->phase));
+    l->uniform = l->uniform && !l->phase; /* also where an index is what a whole-tensor reduction gave */
     if (reduces && l->phase++ == UINT16_MAX)
         return LLF_E_LIMIT;
     bool inside = w->maps.map.at[l->map].axes & w->inside;
