@@ -13,9 +13,10 @@
 #define UNIT_LESS 8u
 #define AHEAD 8192u /* bytes along a row that memory is asked for */
 
-#define FEW 32         /* rows, or tiles of columns, fewer of which are cut into parts for several threads */
+#define FEW 32         /* rows, fewer of which are cut into parts for several threads; columns always are */
 #define PART (1 << 16) /* elements of a part at least */
 #define PARTS 256
+#define PARTS_ACROSS 4096 /* of tiles: a chunk of them stays in the TLB until the next tile */
 
 enum { VALUE_ROWS, VALUE_LENGTH, VALUE_PARTS, VALUE_PIECE, VALUES };
 
@@ -119,10 +120,11 @@ static int64_t share(const llfi_schedule *s, bool columns, int64_t rows, int64_t
 {
     int64_t tiles = columns ? rows / UNIT_MAX + 1 : rows, least = columns ? LLFI_CHUNK : PART, parts = 1;
     *piece = length;
-    if (!s->shares || tiles >= FEW || length < 2 * least)
+    if (!s->shares || (!columns && tiles >= FEW) || length < 2 * least)
         return 1;
-    for (*piece = least; (parts = length / *piece + (length % *piece != 0)) * tiles > PARTS;)
-        *piece *= 2;
+    for (*piece = least; (parts = length / *piece + (length % *piece != 0)) > 1; *piece *= 2)
+        if (parts <= (columns ? PARTS_ACROSS : PARTS) / (tiles ? tiles : 1))
+            break;
     return parts;
 }
 

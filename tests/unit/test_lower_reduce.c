@@ -639,6 +639,30 @@ static void moments_of_a_long_row(void **state)
     test_close(&r);
 }
 
+/* However many columns there are, of whatever length: parts and scratch stay few. */
+static void columns_are_cut_into_few_parts(void **state)
+{
+    (void)state;
+    test_road r = open_text("graph @s(%x: f32[A, B]) {\n  %0 = sum %x, axes=[0]\n  ret %0\n}\n", 1);
+    const llfi_schedule *s = &r.p->kernel[0].schedule;
+    for (int a = 0; a < 40; a++)
+        for (int b = 0; a + b < 60; b++) {
+            int64_t extent[16], symbol[2] = {INT64_C(1) << a, INT64_C(1) << b}, size[2];
+            assert_true(s->dims <= LLFI_COUNT(extent));
+            for (uint32_t i = 0; i < s->dims; i++)
+                assert_true(llfi_dim_eval(r.p->graph->dims, s->dim[i], symbol, &extent[i]));
+            for (uint32_t i = 0; i < 2; i++)
+                size[llfi_dims_symbol_name(r.p->graph->dims, i)[0] - 'A'] = symbol[i];
+            llfi_launch l = {.extent = extent};
+            assert_int_equal(s->skeleton->launch(s, &l), LLF_OK);
+            int64_t parts = l.items / size[1];
+            assert_true(l.items % size[1] == 0 && parts >= 1 && parts <= 4096);
+            assert_true(parts == 1 ? l.scratch == 0 : l.scratch <= INT64_C(1) << 24);
+            assert_true(size[0] < 2048 ? parts == 1 : parts * size[1] <= 4096 * 64 || parts == 1);
+        }
+    test_close(&r);
+}
+
 /* M -inf and S 0; the mean NaN and squares 0. */
 static void two_results_of_nothing(void **state)
 {
@@ -668,6 +692,7 @@ int main(void)
         cmocka_unit_test(mixed),
         cmocka_unit_test(two_results),
         cmocka_unit_test(moments_of_a_long_row),
+        cmocka_unit_test(columns_are_cut_into_few_parts),
         cmocka_unit_test(two_results_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
