@@ -621,9 +621,9 @@ static void two_results(void **state)
 static void moments_of_a_long_row(void **state)
 {
     (void)state;
-    static float x[140001], mean, squares, want[2];
+    static float x[200001], mean, squares, want[2];
     test_road r = open_text("graph @s(%x: f32[L]) {\n  %a, %b = moments %x\n  ret %a, %b\n}\n", 2);
-    for (int n = 140001; n > 131071; n -= 4465) { /* 131071 is one part */
+    for (int n = 200001; n > 66000; n -= 66665) { /* 4 parts, 3, 1: the last is not full */
         for (int i = 0; i < n; i++)
             x[i] = (float)((double)(next() >> 40) / 1048576 + 3);
         bind(&r, 0, LLF_F32, x, 1, (const int64_t[]){n});
