@@ -77,20 +77,6 @@ static void sort_wanted(wanted *w)
     w->at.count = n;
 }
 
-/* Place of `at` in a rising list; count: it is not there. */
-static size_t find(const int64_t *list, size_t count, int64_t at)
-{
-    size_t lo = 0, hi = count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (list[mid] < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < count && list[lo] == at ? lo : count;
-}
-
 /* How many elements make one of a node. */
 static int64_t sources(const checker *c, llf_id id)
 {
@@ -130,7 +116,8 @@ static llf_status source_of(const checker *c, llf_id id, int64_t k, int64_t at, 
     if (!k)
         return LLF_OK;
     const wanted *w = &c->node[*p];
-    size_t count = now ? w->at.count : w->knowns, i = find(now ? w->at.at : w->known_at, count, *from);
+    size_t count = now ? w->at.count : w->knowns,
+           i = llfi_sorted_at64(now ? w->at.at : w->known_at, count, *from);
     if (i == count || (now && w->unknown)) {
         *p = LLF_NONE;
         return LLF_OK;
@@ -228,7 +215,7 @@ llf_status bench_check_operand(const checker *c, llf_id id, int64_t k, size_t i,
     int64_t from;
     LLF_TRY(source_of(c, id, k, c->node[id].at.at[i], true, &p, &from));
     const wanted *w = &c->node[p == LLF_NONE ? id : p];
-    size_t at = p == LLF_NONE ? 0 : find(w->at.at, w->at.count, from);
+    size_t at = p == LLF_NONE ? 0 : llfi_sorted_at64(w->at.at, w->at.count, from);
     const llfi_node *n = llfi_node_at(c->flat, id);
     *there = p != LLF_NONE && !w->unknown && at < w->at.count;
     at += n->op == LLF_OP_RESULT ? n->attr * w->at.count : 0;
@@ -453,7 +440,7 @@ static llf_status output_holds(checker *c, uint32_t output, const void *measured
         if (bytes != all)
             status = d->ops->download(d, raw, (const char *)measured + (size_t)at * size, size);
         if (status == LLF_OK)
-            element_holds(c, output, w, find(w->at.at, w->at.count, at), llfi_bits_load(t, from));
+            element_holds(c, output, w, llfi_sorted_at64(w->at.at, w->at.count, at), llfi_bits_load(t, from));
     }
     llfi_free(mem, raw, bytes + 1);
     return status;

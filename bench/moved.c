@@ -83,25 +83,6 @@ static llf_id spread(const bench_mover *m, llf_id p, int64_t want, int64_t *elem
     }
 }
 
-static bool is_member(const llf_id *member, uint32_t members, llf_id id)
-{
-    uint32_t lo = 0, hi = members;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (member[mid] < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < members && member[lo] == id;
-}
-
-static bool lower(const void *user, uint32_t a, uint32_t b)
-{
-    (void)user;
-    return a < b;
-}
-
 static int64_t times(int64_t a, int64_t b)
 {
     int64_t product;
@@ -128,7 +109,7 @@ static llf_status list_of(const bench_mover *m, llf_id *id, uint32_t count, benc
     *out = llfi_arena_alloc(m->arena, ((size_t)count + 1) * sizeof **out);
     if (!*out)
         return llfi_nomem(diag_of(m->g));
-    llfi_sort(id, count, lower, NULL);
+    llfi_sort(id, count, NULL, NULL);
     *kept = 0;
     for (uint32_t i = 0; i < count; i++)
         if (!i || id[i] != id[i - 1])
@@ -157,7 +138,7 @@ llf_status bench_moved(bench_mover *m, const llf_id *member, uint32_t members, c
         for (uint32_t k = 0; k < n->arity; k++) {
             int64_t elements, stretch;
             llf_id p = spread(m, llfi_args(m->g, n)[k], m->need[member[i]], &elements, &stretch);
-            if (is_member(member, members, p)) {
+            if (llfi_sorted_at(member, members, p) < members) {
                 m->need[p] = more(m->need[p], elements, numel(m, p));
             } else if (llfi_node_is_buffered(llfi_node_at(m->g, p))) {
                 read[reads++] = p;

@@ -39,25 +39,6 @@ static int64_t bytes_of(const llf_graph *g, llf_id id, const int64_t *symbol)
     return llfi_type_size(g, t, symbol, llfi_dtypes[t.dtype].bytes, &bytes) == LLF_OK ? bytes : -1;
 }
 
-static bool is_member(const llfi_kernel *k, llf_id id)
-{
-    uint32_t lo = 0, hi = k->members;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (k->member[mid] < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < k->members && k->member[lo] == id;
-}
-
-static bool lower(const void *user, uint32_t a, uint32_t b)
-{
-    (void)user;
-    return a < b;
-}
-
 llf_status llfi_kernel_reads(const llf_graph *g, const llfi_plan *p, uint32_t kernel, llfi_arena *arena,
                              llf_id **id, uint32_t *count)
 {
@@ -73,11 +54,12 @@ llf_status llfi_kernel_reads(const llf_graph *g, const llfi_plan *p, uint32_t ke
         const llfi_node *node = llfi_node_at(g, k->member[m]);
         for (uint32_t a = 0; a < node->arity; a++) {
             llf_id read = llfi_source(g, llfi_args(g, node)[a]);
-            if (llfi_node_is_buffered(llfi_node_at(g, read)) && !is_member(k, read))
+            if (llfi_node_is_buffered(llfi_node_at(g, read)) &&
+                llfi_sorted_at(k->member, k->members, read) == k->members)
                 all[n++] = read;
         }
     }
-    llfi_sort(all, n, lower, NULL);
+    llfi_sort(all, n, NULL, NULL);
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || all[i] != all[i - 1])
             all[distinct++] = all[i];

@@ -52,12 +52,6 @@ static bool fresh(explain *x, llf_id id)
     return true;
 }
 
-static bool lower(const void *user, uint32_t a, uint32_t b)
-{
-    (void)user;
-    return a < b;
-}
-
 static uint64_t pair_hash(uint32_t from, uint32_t to)
 {
     return llfi_hash_u64(llfi_hash_u64(0, from), to);
@@ -106,15 +100,7 @@ static bool operand(explain *x, uint32_t k, llf_id id, uint32_t a)
 
 static bool in(const uint32_t *list, uint32_t count, uint32_t id)
 {
-    uint32_t lo = 0, hi = count;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (list[mid] < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < count && list[lo] == id;
+    return llfi_sorted_at(list, count, id) < count;
 }
 
 /* Reductions of the kernel that wait for one another. */
@@ -159,8 +145,8 @@ static llf_status look(explain *x, uint32_t k)
                 return LLF_E_NOMEM;
     }
     c->size.scalars = c->scalars;
-    llfi_sort(c->scalar, c->scalars, lower, NULL);
-    llfi_sort(c->kind, c->kinds, lower, NULL);
+    llfi_sort(c->scalar, c->scalars, NULL, NULL);
+    llfi_sort(c->kind, c->kinds, NULL, NULL);
     return LLF_OK;
 }
 

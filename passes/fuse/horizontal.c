@@ -294,12 +294,6 @@ static llf_status put(search *s, uint32_t k)
 
 /* ---- the plan */
 
-static bool lower(const void *user, uint32_t a, uint32_t b)
-{
-    (void)user;
-    return a < b;
-}
-
 static llfi_kernel joined(const search *s, uint32_t first, bool *ok)
 {
     llfi_kernel out = {.parts = 1, .space = s->p->kernel[first].space};
@@ -321,8 +315,8 @@ static llfi_kernel joined(const search *s, uint32_t first, bool *ok)
         out.members += k->members;
         out.stores += k->stores;
     }
-    llfi_sort(out.member, out.members, lower, NULL);
-    llfi_sort(out.store, out.stores, lower, NULL);
+    llfi_sort(out.member, out.members, NULL, NULL);
+    llfi_sort(out.store, out.stores, NULL, NULL);
     uint32_t n = 0;
     for (uint32_t i = 0; i < out.members; i++) /* a recomputed value may have been in several */
         if (i == 0 || out.member[i] != out.member[i - 1])

@@ -129,12 +129,6 @@ static uint32_t spaces(llfi_parts *p, const llfi_kernel *k, space *s, uint32_t *
     return ok ? n : NONE;
 }
 
-static bool lower(const void *user, uint32_t a, uint32_t b)
-{
-    (void)user;
-    return a < b;
-}
-
 /* Members of a part, whose stores are there: all ranks. */
 static bool gather(llfi_parts *p, llfi_arena *arena, llfi_kernel *part)
 {
@@ -161,7 +155,7 @@ static bool gather(llfi_parts *p, llfi_arena *arena, llfi_kernel *part)
     if (!part->member)
         return false;
     memcpy(part->member, found, n * sizeof *part->member);
-    llfi_sort(part->member, n, lower, NULL);
+    llfi_sort(part->member, n, NULL, NULL);
     return true;
 }
 

@@ -239,12 +239,6 @@ static void kernels_of(diff *d, const half *h, llf_id id)
         llfi_str_printf(d->s, "%sk%u", i > h->homes.first[id] ? ", " : "", h->homes.kernel[i]);
 }
 
-static bool lower(const void *user, uint32_t a, uint32_t b)
-{
-    (void)user;
-    return a < b;
-}
-
 /* Does a value have other kernels, beyond what joining, splitting and moving its first says? `room` has room
  * for all kernels of a. */
 static bool elsewhere(diff *d, uint32_t line, uint32_t *room)
@@ -257,7 +251,7 @@ static bool elsewhere(diff *d, uint32_t line, uint32_t *room)
     home(&d->b, line, &own);
     for (uint32_t i = from; i < to; i++)
         room[n++] = i == from ? own : d->main[a->kernel[i]];
-    llfi_sort(room, n, lower, NULL);
+    llfi_sort(room, n, NULL, NULL);
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || room[i] != room[i - 1])
             room[distinct++] = room[i];

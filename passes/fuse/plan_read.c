@@ -87,12 +87,6 @@ typedef struct {
     const llf_id *source;
 } reader;
 
-static bool lower(const void *user, uint32_t a, uint32_t b)
-{
-    (void)user;
-    return a < b;
-}
-
 static llf_status number_kernels(reader *r)
 {
     size_t n = r->g->labels.count;
@@ -103,7 +97,7 @@ static llf_status number_kernels(reader *r)
         return llfi_nomem(&r->g->cx->diag);
     for (size_t i = 0; i < n; i++)
         r->number[i] = r->g->labels.at[i].kernel;
-    llfi_sort(r->number, (uint32_t)n, lower, NULL);
+    llfi_sort(r->number, (uint32_t)n, NULL, NULL);
     r->p->kernels = 0;
     for (size_t i = 0; i < n; i++)
         if (i == 0 || r->number[i] != r->number[i - 1])
@@ -113,15 +107,7 @@ static llf_status number_kernels(reader *r)
 
 static uint32_t kernel_of(const reader *r, const llfi_label *l)
 {
-    uint32_t lo = 0, hi = r->p->kernels - 1;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (r->number[mid] < l->kernel)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return llfi_sorted_at(r->number, r->p->kernels, l->kernel);
 }
 
 static llf_status refuse(const reader *r, const llfi_label *l, const char *why)

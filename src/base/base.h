@@ -64,9 +64,12 @@ bool llfi_vec_grow(const llf_allocator *, void **at, size_t *cap, size_t want, s
 #define llfi_vec_free(mem, v) \
     (llfi_free((mem), (v)->at, (v)->cap * sizeof *(v)->at), (v)->at = NULL, (v)->count = (v)->cap = 0)
 
-/* Heap sort, ascending by `before`: in place, and no allocation that the hooks do not see. */
+/* Heap sort, ascending by `before` (NULL: numbers): in place, and no allocation that the hooks do not see. */
 typedef bool llfi_before_fn(const void *user, uint32_t a, uint32_t b);
 void llfi_sort(uint32_t *at, uint32_t count, llfi_before_fn *before, const void *user); /* sort.c */
+/* Where a rising list has the value; `count`: nowhere. */
+uint32_t llfi_sorted_at(const uint32_t *list, uint32_t count, uint32_t value);
+size_t llfi_sorted_at64(const int64_t *list, size_t count, int64_t value);
 
 /* ---- string buffer (str.c): sticky out-of-memory flag, so that a printer checks once at its end. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* fake_road.h: what tests over tests/fake_cuda share: children that fail on their own, the fake's state, one
  * program's road. Such a test executes itself anew with the fake in LD_LIBRARY_PATH (FAKE_MAIN); each case
- * runs in a child, since a process opens libcuda once. */
+ * runs in a child, since a process opens libcuda once. Without a toolkit it is such a test's main. */
 #ifndef FAKE_ROAD_H
 #define FAKE_ROAD_H
 
@@ -10,6 +10,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef LLFUSE_CUDA
+int main(void)
+{
+    puts("SKIPPED: built without a CUDA toolkit");
+    return 0;
+}
+#else
 
 #include "../fake_cuda/fake_cuda.h"
 
@@ -231,4 +239,5 @@ static inline bool gives_back(const fake_cuda_state *s)
         }                                                                       \
     } while (0)
 
+#endif /* LLFUSE_CUDA */
 #endif

@@ -1,4 +1,5 @@
-/* passes_util.h: a graph from text, passes over it and a plan, for the unit tests of passes and fusion. */
+/* passes_util.h: a graph from text, passes over it and a plan, and memory that fails, for the unit tests of
+ * passes and fusion. */
 #ifndef PASSES_UTIL_H
 #define PASSES_UTIL_H
 
@@ -7,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 typedef struct {
@@ -52,6 +54,54 @@ static inline void fixture_plan(fixture *f, const char *text, const char *heuris
     if (st != LLF_OK)
         print_error("%s\n", llf_last_error(f->cx)->message);
     assert_int_equal(st, LLF_OK);
+}
+
+/* ---- memory: every allocation fails in turn */
+typedef struct {
+    size_t calls, fail_at; /* 0: none fails */
+} fixture_heap;
+
+static inline void *fixture_resize(void *user, void *p, size_t old, size_t size)
+{
+    fixture_heap *h = user;
+    (void)old;
+    if (size == 0) {
+        free(p);
+        return NULL;
+    }
+    return ++h->calls == h->fail_at ? NULL : realloc(p, size);
+}
+
+static inline void fixture_init_on(fixture *f, fixture_heap *h)
+{
+    llf_allocator mem = {fixture_resize, h};
+    llf_context_options o = {.size = sizeof o, .allocator = &mem, .logs = ""};
+    *f = (fixture){.cx = llf_context_create(&o)};
+    assert_non_null(f->cx);
+    llfi_fuse_options_default(&f->state.fuse);
+    llfi_plan_init(&f->plan, &f->cx->mem);
+}
+
+/* Calls `run` with the first, the second ... allocation that it makes failing, until none does: it must say
+ * so. `build` fills the fixture, `check` sees it behind; returns how many there were. */
+static inline size_t fixture_starve(void (*build)(fixture *), llf_status (*run)(fixture *),
+                                    void (*check)(fixture *, bool failed))
+{
+    for (size_t at = 1;; at++) {
+        fixture_heap h = {0};
+        fixture f;
+        fixture_init_on(&f, &h);
+        build(&f);
+        h.fail_at = h.calls + at;
+        llf_status status = run(&f);
+        bool failed = h.calls >= h.fail_at;
+        h.fail_at = 0;
+        assert_int_equal(status, failed ? LLF_E_NOMEM : LLF_OK);
+        check(&f, failed);
+        fixture_free(&f); /* all the same */
+        if (!failed)
+            return at - 1;
+    }
 }
 
 #endif

@@ -141,6 +141,36 @@ static void sort_orders_any_number(void **state)
     }
 }
 
+static void numbers_rise_and_are_found(void **state)
+{
+    (void)state;
+    uint32_t at[50];
+    int64_t wide[50];
+    for (uint32_t n = 0; n <= 50; n++) {
+        for (uint32_t i = 0; i < n; i++)
+            at[i] = 3 * (i * 37 % n) + 1; /* 37 and n share no factor but for 37 itself */
+        llfi_sort(at, n, NULL, NULL);
+        for (uint32_t i = 0; i < n; i++)
+            wide[i] = (int64_t)at[i] * INT64_C(-1000000000000); /* falling */
+        for (uint32_t i = 0; i < n / 2; i++) {
+            int64_t t = wide[i];
+            wide[i] = wide[n - 1 - i];
+            wide[n - 1 - i] = t;
+        }
+        for (uint32_t v = 0; v <= 3 * n + 1; v++) {
+            uint32_t place = 0;
+            while (place < n && at[place] != v)
+                place++;
+            assert_int_equal(llfi_sorted_at(at, n, v), place);
+            assert_int_equal(llfi_sorted_at64(wide, n, (int64_t)v * INT64_C(-1000000000000)),
+                             place < n ? n - 1 - place : n);
+        }
+    }
+    const uint32_t twice[] = {4, 4, UINT32_MAX, UINT32_MAX};
+    assert_int_equal(llfi_sorted_at(twice, 4, 4), 0);
+    assert_int_equal(llfi_sorted_at(twice, 4, UINT32_MAX), 2);
+}
+
 static void lists_leave_out_what_does_not_fit(void **state)
 {
     (void)state;

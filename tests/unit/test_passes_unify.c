@@ -185,52 +185,28 @@ static void many_symbols_take_a_small_stack(void **state)
 
 /* ---- memory */
 
-typedef struct {
-    size_t calls, fail_at;
-} heap;
-
-static void *resize(void *user, void *p, size_t old, size_t size)
+static void build(fixture *f)
 {
-    heap *h = user;
-    (void)old;
-    if (size == 0) {
-        free(p);
-        return NULL;
-    }
-    return ++h->calls == h->fail_at ? NULL : realloc(p, size);
+    fixture_parse(f, "graph @t(%a: f32[N], %b: f32[M], %c: f32[K, 2], %d: f32[4*M]) {\n"
+                     "  %0 = add %a, %b\n  %1 = slice %a, at=[1:-1]\n  %2 = reshape %c, shape=[-1]\n"
+                     "  %3 = mul %2, %0\n  %4 = slice %d, at=[M:N+M]\n"
+                     "  %5 = pad %d, 0.0, by=[M:]\n  %6 = iota dtype=f32, shape=[M], axis=0\n"
+                     "  ret %3, %1, %4, %5, %6\n}\n");
+}
+
+static void check(fixture *f, bool failed)
+{
+    if (failed)
+        assert_int_equal(unify(f), LLF_OK); /* the graph is as it was */
+    char *text = printed(f, f->g);
+    assert_non_null(strstr(text, "%a: f32[2*K], %b: f32[2*K], %c: f32[K, 2], %d: f32[8*K]"));
+    free(text);
 }
 
 static void each_allocation_may_fail(void **state)
 {
     (void)state;
-    for (size_t at = 1;; at++) {
-        heap h = {0};
-        llf_allocator mem = {resize, &h};
-        llf_context_options o = {.size = sizeof o, .allocator = &mem, .logs = ""};
-        fixture f = {.cx = llf_context_create(&o)};
-        llfi_fuse_options_default(&f.state.fuse);
-        llfi_plan_init(&f.plan, &f.cx->mem);
-        fixture_parse(&f, "graph @t(%a: f32[N], %b: f32[M], %c: f32[K, 2], %d: f32[4*M]) {\n"
-                          "  %0 = add %a, %b\n  %1 = slice %a, at=[1:-1]\n  %2 = reshape %c, shape=[-1]\n"
-                          "  %3 = mul %2, %0\n  %4 = slice %d, at=[M:N+M]\n"
-                          "  %5 = pad %d, 0.0, by=[M:]\n  %6 = iota dtype=f32, shape=[M], axis=0\n"
-                          "  ret %3, %1, %4, %5, %6\n}\n");
-        h.fail_at = h.calls + at;
-        llf_status status = unify(&f);
-        bool failed = h.calls >= h.fail_at;
-        assert_int_equal(status, failed ? LLF_E_NOMEM : LLF_OK);
-        h.fail_at = 0;
-        if (failed)
-            assert_int_equal(unify(&f), LLF_OK); /* the graph is as it was */
-        char *text = printed(&f, f.g);
-        assert_non_null(strstr(text, "%a: f32[2*K], %b: f32[2*K], %c: f32[K, 2], %d: f32[8*K]"));
-        free(text);
-        fixture_free(&f);
-        if (!failed) {
-            assert_true(at > 5);
-            break;
-        }
-    }
+    assert_true(fixture_starve(build, unify, check) > 4);
 }
 
 int main(void)
