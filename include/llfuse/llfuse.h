@@ -361,9 +361,11 @@ typedef struct {
 
 /* Binds input `index`, or output `index - inputs`. The descriptor is copied; the data are the caller's and
  * must stay until the run has finished. An output may be the very buffer of an input where the plan proves
- * that every read comes first; any other overlap is E_ALIAS at llf_prepare, and an input with strides counts
- * from its lowest to its highest element, gaps included. A scalar's value is copied at llf_bind and may be
- * bound anew between runs without llf_prepare; so may a tensor whose shape, strides and alignment stay. */
+ * that every read comes first; any other overlap is E_ALIAS at llf_prepare. An output may lie in a gap
+ * between elements of an input with strides; where its axes do not nest (a stride is less than what the axes
+ * of smaller strides span, as with overlapping windows) gaps count as elements. A scalar's value is copied at
+ * llf_bind and may be bound anew between runs without llf_prepare; so may a tensor whose shape, strides and
+ * alignment stay. */
 LLF_API llf_status llf_bind(llf_execution *, uint32_t index, const llf_tensor *);
 
 /* Checks shapes, alignment and overlap, binds symbols, allocates the workspace. Everything slow is here:

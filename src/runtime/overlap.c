@@ -1,5 +1,6 @@
 /* overlap.c: finds two buffers that may not share memory. Must not allocate: it also runs inside llf_run
- * after a bind. Cost: (inputs + outputs) log outputs. */
+ * after a bind. Cost: (inputs + outputs) log outputs, and each output that lies in a gap of an input once
+ * more. */
 #include "runtime/program.h"
 
 /* Outputs by address, then index. */
@@ -25,8 +26,8 @@ static bool meet(llfi_span a, llfi_span b)
 }
 
 bool llfi_overlap_find(const llfi_span *input, uint32_t inputs, const llfi_span *output, uint32_t outputs,
-                       uint32_t *order, bool (*inplace)(const void *, uint32_t, uint32_t), const void *user,
-                       uint32_t *a, bool *a_is_input, uint32_t *b)
+                       uint32_t *order, llfi_overlap_fn *may, const void *user, uint32_t *a, bool *a_is_input,
+                       uint32_t *b)
 {
     uint32_t n = sorted(output, outputs, order);
     *a_is_input = false;
@@ -51,7 +52,7 @@ bool llfi_overlap_find(const llfi_span *input, uint32_t inputs, const llfi_span 
         }
         for (; low < n && meet(input[i], output[order[low]]); low++) {
             llfi_span o = output[order[low]];
-            if (o.at == input[i].at && o.bytes == input[i].bytes && inplace(user, i, order[low]))
+            if (may(user, i, order[low], o.at == input[i].at && o.bytes == input[i].bytes))
                 continue;
             *a = i;
             *a_is_input = true;

@@ -204,18 +204,22 @@ static llf_status check_reach(llf_execution *e)
     return LLF_OK;
 }
 
-/* Elements of an input with strides are read in another order than outputs are written. */
-static bool inplace(const void *execution, uint32_t input, uint32_t output)
+/* Elements of an input with strides are read in another order than outputs are written: never in place, but
+ * an output may lie in a gap between them. */
+static bool may_meet(const void *execution, uint32_t input, uint32_t output, bool whole)
 {
     const llf_execution *e = execution;
-    return !e->bind[input].strided && llfi_program_inplace(e->loaded->program, input, output);
+    const llfi_span *out = &e->span[e->inputs + output];
+    if (e->bind[input].strided)
+        return !llfi_stride_touches(&e->bind[input].tensor, out->at, out->bytes);
+    return whole && llfi_program_inplace(e->loaded->program, input, output);
 }
 
 static llf_status check_overlap(llf_execution *e)
 {
     uint32_t a, b;
     bool a_is_input;
-    if (!llfi_overlap_find(e->span, e->inputs, e->span + e->inputs, e->binds - e->inputs, e->order, inplace,
+    if (!llfi_overlap_find(e->span, e->inputs, e->span + e->inputs, e->binds - e->inputs, e->order, may_meet,
                            e, &a, &a_is_input, &b))
         return LLF_OK;
     bool strided = a_is_input && e->bind[a].strided;
@@ -228,7 +232,9 @@ static llf_status check_overlap(llf_execution *e)
         "%s at [0x%" PRIxPTR ", 0x%" PRIxPTR ") and %s at [0x%" PRIxPTR ", 0x%" PRIxPTR ") overlap; %s",
         llfi_prepare_name(e, a, na, sizeof na), x.at, x.at + x.bytes, llfi_prepare_name(e, b, nb, sizeof nb),
         y.at, y.at + y.bytes,
-        strided ? "an output may not lie between the lowest and the highest element of an input with strides"
+        strided ? "an output may lie in a gap between the elements of an input with strides, but not on "
+                  "them, nor "
+                  "where its axes do not nest"
         : a_is_input
             ? "an output may only be the whole buffer of an input that this plan has read by then at "
               "the same index"

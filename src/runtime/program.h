@@ -93,10 +93,13 @@ typedef struct {
     size_t bytes; /* 0: overlaps nothing */
 } llfi_span;
 /* First forbidden pair: an output with an output, or with an input that is not in place. `order` has room for
- * `outputs`. No allocation. Inputs may overlap one another. */
+ * `outputs`. No allocation. Inputs may overlap one another. `may` is asked for an input and an output whose
+ * spans meet: are they `whole`, the same span, and that is right; or do they share no byte, whatever their
+ * spans say? */
+typedef bool llfi_overlap_fn(const void *user, uint32_t input, uint32_t output, bool whole);
 bool llfi_overlap_find(const llfi_span *input, uint32_t inputs, const llfi_span *output, uint32_t outputs,
-                       uint32_t *order, bool (*inplace)(const void *user, uint32_t input, uint32_t output),
-                       const void *user, uint32_t *a, bool *a_is_input, uint32_t *b);
+                       uint32_t *order, llfi_overlap_fn *may, const void *user, uint32_t *a, bool *a_is_input,
+                       uint32_t *b);
 
 /* Where the code runs: vtable of loaded: device_host.c, device_cuda.c. */
 typedef struct llfi_device llfi_device;
@@ -215,6 +218,9 @@ llf_status llfi_variant_extents(llf_execution *);
 /* Where element [0, ...] stands in a tensor's span, and its bytes; `stride` of axes of extent 1 is 0. False:
  * beyond 2^63. */
 bool llfi_stride_span(const llf_tensor *, int64_t *low, int64_t *bytes);
+/* May an element of the tensor share a byte with [at, at + bytes)? Exact where the axes nest, each stride at
+ * least what the axes of smaller ones span together; where they do not, gaps among those count as taken. */
+bool llfi_stride_touches(const llf_tensor *, uintptr_t at, size_t bytes);
 /* Row-major without gaps? Strides of axes of extent 1, and all of a tensor without elements, do not matter.
  */
 bool llfi_stride_contiguous(const llf_tensor *);

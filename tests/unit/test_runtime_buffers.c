@@ -83,10 +83,10 @@ static void too_large_a_sum_is_refused(void **state)
 
 /* ---- overlap */
 
-static bool odd_pairs(const void *user, uint32_t input, uint32_t output)
+static bool odd_pairs(const void *user, uint32_t input, uint32_t output, bool whole)
 {
     (void)user;
-    return (input + output) % 2 == 1;
+    return whole && (input + output) % 2 == 1;
 }
 
 static bool forbidden(const llfi_span *in, uint32_t i, const llfi_span *out, uint32_t o)
@@ -95,7 +95,7 @@ static bool forbidden(const llfi_span *in, uint32_t i, const llfi_span *out, uin
         return false;
     bool meet = in[i].at < out[o].at + out[o].bytes && out[o].at < in[i].at + in[i].bytes;
     bool same = in[i].at == out[o].at && in[i].bytes == out[o].bytes;
-    return meet && !(same && odd_pairs(NULL, i, o));
+    return meet && !(odd_pairs(NULL, i, o, same));
 }
 
 static void overlaps_as_the_obvious_search(void **state)
@@ -145,12 +145,105 @@ static void touching_is_not_overlapping(void **state)
     assert_true(a_is_input && a == 0 && b == 1);
 }
 
+/* Every byte of every element, marked. */
+static void mark(const llf_tensor *t, bool *byte)
+{
+    int64_t at[3] = {0};
+    for (bool more = true; more;) {
+        const char *p = t->data;
+        for (uint32_t i = 0; i < t->rank; i++)
+            p += at[i] * t->strides[i] * (int64_t)llf_dtype_size(t->dtype);
+        for (size_t k = 0; k < llf_dtype_size(t->dtype); k++)
+            byte[(uintptr_t)p + k] = true;
+        more = false;
+        for (uint32_t i = 0; i < t->rank && !more; i++) {
+            more = ++at[i] < t->shape[i];
+            at[i] = more ? at[i] : 0;
+        }
+    }
+}
+
+/* Each stride is at least what all smaller ones span. */
+static bool nests(const llf_tensor *t)
+{
+    int64_t total = 1;
+    bool used[3] = {false};
+    for (uint32_t round = 0; round < t->rank; round++) {
+        uint32_t least = UINT32_MAX;
+        for (uint32_t i = 0; i < t->rank; i++)
+            if (!used[i] && (least == UINT32_MAX || llabs(t->strides[i]) < llabs(t->strides[least])))
+                least = i;
+        used[least] = true;
+        if (t->shape[least] == 1 || t->strides[least] == 0)
+            continue;
+        if (llabs(t->strides[least]) < total)
+            return false;
+        total += (t->shape[least] - 1) * llabs(t->strides[least]);
+    }
+    return true;
+}
+
+/* A tensor around address 4000 against every place of an interval. */
+static void gaps_are_seen(void **state)
+{
+    (void)state;
+    enum { MEMORY = 8192, MIDDLE = 4000 };
+    static bool byte[MEMORY];
+    int nested = 0, refused = 0, gaps = 0;
+    for (int round = 0; round < 400; round++) {
+        llf_tensor t = {.data = (void *)(uintptr_t)MIDDLE,
+                        .dtype = draw(2) ? LLF_F32 : LLF_F16,
+                        .rank = 1 + draw(3),
+                        .strided = true};
+        int64_t low, span, reach = 1;
+        for (uint32_t i = 0; i < t.rank; i++) {
+            t.shape[i] = 1 + draw(4);
+            t.strides[i] =
+                draw(3) ? reach + draw(4) : draw(12); /* mostly they nest, in this or another order */
+            reach = reach > t.strides[i] * t.shape[i] ? reach : t.strides[i] * t.shape[i];
+            t.strides[i] = draw(4) ? t.strides[i] : -t.strides[i];
+        }
+        memset(byte, 0, sizeof byte);
+        mark(&t, byte);
+        assert_true(llfi_stride_span(&t, &low, &span));
+        bool exact = nests(&t);
+        nested += exact;
+        size_t bytes = 2 * draw(8);
+        for (uintptr_t at = (uintptr_t)(MIDDLE + low) - 18; at < (uintptr_t)(MIDDLE + low + span) + 2;
+             at += 2) {
+            bool truth = false;
+            for (size_t k = 0; k < bytes; k++)
+                truth |= byte[at + k];
+            bool got = llfi_stride_touches(&t, at, bytes);
+            if (exact ? got != truth : truth && !got)
+                fail_msg("round %d: %zu bytes at %zu: %d, in truth %d", round, bytes, (size_t)at, got, truth);
+            refused += got;
+            gaps += !got && at >= (uintptr_t)(MIDDLE + low) && at + bytes <= (uintptr_t)(MIDDLE + low + span);
+        }
+    }
+    assert_in_range(nested, 100, 390); /* all of it was seen often */
+    assert_true(refused > 1000 && gaps > 500);
+    llf_tensor far = {
+        .data = (void *)(uintptr_t)64, .dtype = LLF_F32, .rank = 1, .strided = true, .shape = {2}};
+    far.strides[0] = INT64_C(1) << 58;
+    assert_false(llfi_stride_touches(&far, 68, ((size_t)1 << 60) - 4));
+    assert_true(llfi_stride_touches(&far, 68, ((size_t)1 << 60) - 3));
+    assert_true(llfi_stride_touches(&far, 67, 1));
+    assert_false(llfi_stride_touches(&far, 60, 4));
+    assert_true(llfi_stride_touches(&far, 60, 5));
+    assert_false(llfi_stride_touches(&far, 64, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_lifetimes_never_share),   cmocka_unit_test(a_chain_needs_two),
-        cmocka_unit_test(freed_neighbours_merge),         cmocka_unit_test(too_large_a_sum_is_refused),
-        cmocka_unit_test(overlaps_as_the_obvious_search), cmocka_unit_test(touching_is_not_overlapping),
+        cmocka_unit_test(random_lifetimes_never_share),
+        cmocka_unit_test(a_chain_needs_two),
+        cmocka_unit_test(freed_neighbours_merge),
+        cmocka_unit_test(too_large_a_sum_is_refused),
+        cmocka_unit_test(overlaps_as_the_obvious_search),
+        cmocka_unit_test(touching_is_not_overlapping),
+        cmocka_unit_test(gaps_are_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

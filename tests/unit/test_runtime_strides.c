@@ -388,6 +388,43 @@ static void overlap_is_signed(void **state)
     test_close(&r);
 }
 
+/* Two rows far apart, and the output in the gap between them: whole, to both edges, and one element too far.
+ */
+static void outputs_lie_in_gaps(void **state)
+{
+    (void)state;
+    test_road r = open_text(neg2);
+    const char *message = llf_execution_error(r.e)->message;
+    for (int back = 0; back < 2; back++) {
+        float x[100];
+        llf_tensor in = {.data = x + (back ? 70 : 10),
+                         .dtype = LLF_F32,
+                         .rank = 2,
+                         .strided = true,
+                         .shape = {2, 20},
+                         .strides = {back ? -60 : 60, 1}}; /* 10 to 29 and 70 to 89 */
+        bind_to(&r, 0, in);
+        for (int at = 0; at + 40 <= 100; at++) {
+            for (int i = 0; i < 100; i++)
+                x[i] = (float)i;
+            bind_to(&r, 1, (llf_tensor){.data = x + at, .dtype = LLF_F32, .rank = 2, .shape = {2, 20}});
+            if (at != 30) {
+                assert_refused(llf_prepare(r.e), LLF_E_ALIAS, message, "in a gap");
+                continue;
+            }
+            go(&r);
+            for (int i = 0; i < 100; i++) {
+                int row = (i - 30) / 20 ? 70 : 10;
+                float moved = -(float)((back ? 80 - row : row) + (i - 30) % 20);
+                assert_true(x[i] == (i < 30 || i >= 70 ? (float)i : moved));
+            }
+            bind_to(&r, 1, (llf_tensor){.data = x + 31, .dtype = LLF_F32, .rank = 2, .shape = {2, 20}});
+            assert_refused(llf_run(r.e, NULL), LLF_E_ALIAS, message, "in a gap");
+        }
+    }
+    test_close(&r);
+}
+
 static void bound_anew(void **state)
 {
     (void)state;
@@ -443,6 +480,7 @@ int main(void)
         cmocka_unit_test(every_dtype_is_moved),
         cmocka_unit_test(what_cannot_be),
         cmocka_unit_test(overlap_is_signed),
+        cmocka_unit_test(outputs_lie_in_gaps),
         cmocka_unit_test(bound_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
