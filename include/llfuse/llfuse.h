@@ -243,8 +243,8 @@ LLF_API llf_id llf_expand_dims(llf_graph *, llf_id x, uint32_t count, const int6
 LLF_API llf_id llf_squeeze(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
 
 /* Reductions over `count` axes, in the one order of docs/ir.md, whatever computes them: llf_sum, llf_prod,
- * llf_max, llf_min, llf_any, llf_all, llf_argmax, llf_argmin. Axes may be negative; count 0: none, which is x
- * itself. keepdims: the axes stay, with extent 1. */
+ * llf_max, llf_min, llf_any, llf_all, llf_argmax, llf_argmin. Axes may be negative; count 0: none, so that
+ * each element is reduced by itself. keepdims: the axes stay, with extent 1. */
 #define LLF_ALL_AXES UINT32_MAX /* for `count`: all axes; the list may be NULL */
 #define LLF_BUILDER_REDUCE(name) \
     LLF_API llf_id llf_##name(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims);
@@ -253,8 +253,8 @@ LLF_API llf_id llf_squeeze(llf_graph *, llf_id x, uint32_t count, const int64_t 
 #define LLF_BUILDER_STATS(name)                                                                              \
     LLF_API llf_status llf_##name(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims, \
                                   llf_id out[2]);
-/* llf_sum_as, llf_prod_as: with the dtype of the result, which the elements are cast to when it is the wider.
- * Without: that of x, and i64 for bool. */
+/* llf_sum_as, llf_prod_as: with the dtype of the result; what the elements are cast to first is in
+ * docs/ir.md. Without: that of x, and i64 for bool. */
 #define LLF_BUILDER_SUM(name)                                                                  \
     LLF_BUILDER_REDUCE(name)                                                                   \
     LLF_API llf_id llf_##name##_as(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, \

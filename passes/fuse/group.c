@@ -96,8 +96,7 @@ static bool want(llfi_groups *gs, llf_id v, llfi_want w)
     return true;
 }
 
-/* How `v` reads `id`, which is behind its operand `k` or, LLFI_INLINE_ARGS and more, behind what it
- * recomputes. */
+/* How `v` reads `id`, which is behind its operand `k`, or ANY_OPERAND. */
 static llfi_want way_of(const llfi_groups *gs, llf_id v, llf_id id, uint32_t k, uint32_t uses, bool moved)
 {
     llfi_want w = {.id = id, .uses = uses, .moved = moved};

@@ -47,7 +47,7 @@ static llf_status ids(const check *c, uint32_t k, const llf_id *id, uint32_t n, 
         if (!llfi_kernel_takes(cls))
             return refuse(c, id[i], "kernel k%u: %s %s is no primitive", k, what, NAME(c, id[i]));
         if (cls == LLFI_CLASS_REDUCE && !llfi_reduced_of(c->g, id[i]))
-            return refuse(c, id[i], "kernel k%u: %s reduces no axis: simplification takes it away", k,
+            return refuse(c, id[i], "kernel k%u: %s reduces no axis: decompose gives it one", k,
                           NAME(c, id[i]));
         if (i && id[i] <= id[i - 1])
             return refuse(c, id[i], "kernel k%u: %ss are not in topological order at %s", k, what,

@@ -83,7 +83,7 @@ static entry **find(generation *g, uint64_t hash, const char *key, size_t key_by
     return NULL;
 }
 
-/* Takes the entry, or frees it. */
+/* Takes the entry, which fits a generation, or frees it. */
 static void add(llfi_cache *c, uint64_t hash, entry *e)
 {
     generation *g = &c->young;
@@ -92,7 +92,7 @@ static void add(llfi_cache *c, uint64_t hash, entry *e)
         c->old = c->young;
         *g = (generation){0};
     }
-    if (size_of(e) > c->limit / 2 || !llfi_vec_reserve(&c->mem, &g->entry, 1) ||
+    if (!llfi_vec_reserve(&c->mem, &g->entry, 1) ||
         !llfi_map_add(&c->mem, &g->map, hash, (uint32_t)g->entry.count)) {
         llfi_free(&c->mem, e, size_of(e));
         return;
@@ -126,9 +126,11 @@ bool llfi_cache_get(llfi_cache *c, const llf_allocator *mem, const char *key, si
 
 void llfi_cache_put(llfi_cache *c, const char *key, size_t key_bytes, const char *value, size_t bytes)
 {
-    if (key_bytes > c->limit / 2 || bytes > c->limit / 2) /* nor can their sum overflow */
+    entry *e;
+    size_t room = c->limit / 2; /* what fits no generation must not push out what does */
+    if (room < sizeof *e || key_bytes > room - sizeof *e || bytes > room - sizeof *e - key_bytes)
         return;
-    entry *e = llfi_alloc(&c->mem, sizeof *e + key_bytes + bytes);
+    e = llfi_alloc(&c->mem, sizeof *e + key_bytes + bytes);
     if (!e)
         return;
     e->key_bytes = key_bytes;

@@ -76,7 +76,7 @@ llf_status llfi_demands_make(llf_graph *, const llfi_kernel *, llfi_arena *, llf
  * equal. */
 uint64_t llfi_demands_hash(const llf_graph *, const llfi_demands *, const llfi_kernel *);
 
-/* rows.c, of kernels with reductions. Is it a reduction computed here, or one of its results? */
+/* rows.c, of kernels with reductions. Is it a reduction computed here? Its further results are none. */
 bool llfi_demand_reduces(const llf_graph *, const llfi_demand *);
 /* Marks (by demand, and sets every other mark to false) the POINT demands that the reductions with operands
  * of phase `phase` go over, or with `phase` = list->phases those that POINT stores want; true: there are such

@@ -5,9 +5,9 @@
 #include "lower/llvm.h"
 #include "target/soft16.h"
 
-/* Emitters already make good code: what is left is inlining helpers, common subexpressions of several ops,
- * and uniform values inside the element loop. instcombine was measured: no faster code, and half of the time
- * of all passes. */
+/* Emitters already make good code: what is left is inlining helpers, registers for the slots of reductions,
+ * common subexpressions of several ops, and uniform values inside the element loop. instcombine was measured:
+ * no faster code, and half of the time of all passes. */
 #define PASSES "always-inline,function(mem2reg,early-cse,loop-mssa(licm))"
 /* A helper (host_math.c) with more uses is called: code and compile time stay linear. */
 #define INLINE_USES 4u

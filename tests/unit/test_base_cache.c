@@ -82,7 +82,8 @@ static void the_limit_holds_and_what_is_used_stays(void **state)
     c = llfi_cache_create(&mem,
                           2000); /* too large for half of the limit: not kept, and nothing is lost for it */
     put(c, 1, 100);
-    put(c, 2, 1000);
+    for (uint32_t i = 2; i < 5; i++)
+        put(c, i, 1000);
     assert_true(has(c, &mem, 1, 100));
     assert_false(has(c, &mem, 2, 1000));
     llfi_cache_put(c, "k", SIZE_MAX, "", SIZE_MAX);
