@@ -11,6 +11,7 @@
 #define GRAIN_MIN 1024
 #define UNIT_MAX 64u /* rows at once; of what is left */
 #define UNIT_LESS 8u
+#define COLUMNS_STACK ((size_t)128 << 10)
 #define AHEAD 8192u /* bytes along a row that memory is asked for */
 
 #define FEW 32         /* rows, fewer of which are cut into parts for several threads; columns always are */
@@ -75,6 +76,19 @@ static bool is_wide(const llf_graph *g, const llfi_demands *list)
     for (uint32_t i = list->uniform; i < list->count; i++)
         wide = wide || llfi_dtypes[llfi_dtype_of(g, list->at[i].node)].bytes == 8;
     return wide;
+}
+
+/* Rows at once across which sums go: each puts elements of all of them down on the stack, which is its
+ * caller's, 4 * 8 of a lane, 32 of lanes and at most 54 of chunks. */
+static uint32_t column_width(const llf_graph *g, const llfi_demands *list, uint32_t width)
+{
+    const size_t each = (size_t)(4 * LLFI_CHUNK_J + 32 + 54) * sizeof(double);
+    size_t sums = 0;
+    for (uint32_t i = list->uniform; i < list->count; i++)
+        sums += llfi_demand_reduces(g, &list->at[i]) && llfi_fold_of(g, list->at[i].node, true).ordered;
+    while (width > 1 && sums * each * width > COLUMNS_STACK)
+        width /= 2;
+    return width;
 }
 
 enum { SIDES = 2 };
@@ -170,6 +184,8 @@ static llf_status plan(llf_graph *g, const llfi_kernel *k, const llfi_target *ta
     s->width = columns ? UNIT_MAX : row_width(g, list, width);
     if (columns && (is_wide(g, list) || sums.cost > 64))
         s->width = width > 16 ? 16 : width;
+    if (columns)
+        s->width = column_width(g, list, s->width);
     LLF_TRY(add_dims(g, k, arena, s));
     return s->shares ? add_room(g, list, arena, s) : LLF_OK;
 }

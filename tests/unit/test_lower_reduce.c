@@ -681,6 +681,65 @@ static void two_results_of_nothing(void **state)
     test_close(&r);
 }
 
+static void *run_road(void *user)
+{
+    test_road **r = user;
+    *r = llf_run((*r)->e, NULL) == LLF_OK ? *r : NULL;
+    return NULL;
+}
+
+/* A stack of 256 KiB with nothing below: a thread's own might be a larger one that another left. */
+static void on_a_small_stack(void *(*body)(void *), void *user)
+{
+    enum { STACK = 256 << 10, BELOW = 4 << 20 };
+    pthread_attr_t attr;
+    pthread_t thread;
+    char *low = mmap(NULL, BELOW + STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(low != MAP_FAILED);
+    assert_int_equal(mprotect(low + BELOW, STACK, PROT_READ | PROT_WRITE), 0);
+    pthread_attr_init(&attr);
+    assert_int_equal(pthread_attr_setstack(&attr, low + BELOW, STACK), 0);
+    assert_int_equal(pthread_create(&thread, &attr, body, user), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    munmap(low, BELOW + STACK);
+}
+
+/* Kernels run on their caller's stack: many sums across rows must not want more of it than few. */
+static void many_sums_on_a_small_stack(void **state)
+{
+    (void)state;
+    enum { SUMS = 16, LENGTH = 3, ROWS = 130 };
+    static float x[LENGTH][ROWS], a[SUMS], out[SUMS][ROWS];
+    char text[4096];
+    size_t n = (size_t)snprintf(text, sizeof text, "graph @many(%%x: f32[L, B]");
+    for (int k = 0; k < SUMS; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, ", %%a%d: f32[]", k);
+    n += (size_t)snprintf(text + n, sizeof text - n, ") {\n");
+    for (int k = 0; k < SUMS; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "  %%m%d = mul %%x, %%a%d\n  %%s%d = sum %%m%d, axes=[0]\n", k, k, k, k);
+    for (int k = 0; k < SUMS; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%%s%d", k ? ", " : "  ret ", k);
+    snprintf(text + n, sizeof text - n, "\n}\n");
+    test_road r = open_text(text, 1), *ok = &r;
+    for (int i = 0; i < LENGTH * ROWS; i++)
+        x[i / ROWS][i % ROWS] = (float)(i % 17);
+    bind(&r, 0, LLF_F32, x, 2, (const int64_t[]){LENGTH, ROWS});
+    for (uint32_t k = 0; k < SUMS; k++) {
+        a[k] = (float)(k + 1);
+        bind(&r, 1 + k, LLF_F32, &a[k], 0, NULL);
+        bind(&r, 1 + SUMS + k, LLF_F32, out[k], 1, (const int64_t[]){ROWS});
+    }
+    assert_ok(r.e, llf_prepare(r.e));
+    on_a_small_stack(run_road, &ok);
+    assert_non_null(ok);
+    for (int k = 0; k < SUMS; k++)
+        for (int i = 0; i < ROWS; i++)
+            assert_true(out[k][i] == (x[0][i] + x[1][i] + x[2][i]) * (float)(k + 1)); /* small integers */
+    test_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -694,6 +753,7 @@ int main(void)
         cmocka_unit_test(moments_of_a_long_row),
         cmocka_unit_test(columns_are_cut_into_few_parts),
         cmocka_unit_test(two_results_of_nothing),
+        cmocka_unit_test(many_sums_on_a_small_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
