@@ -37,11 +37,49 @@ static bool reads(const planner *p, llf_id u, llf_id v)
     return any;
 }
 
+/* Further results aside: they are where their op is. */
 static bool used_inside(const planner *p, uint32_t kernel, llf_id v)
 {
     bool any = false;
     for (llf_id u = v + 1; u < p->n && !any; u++)
-        any = p->now.has[kernel][u] && reads(p, u, v);
+        any = p->now.has[kernel][u] && reads(p, u, v) && llfi_maker(p->g, u) == u;
+    return any;
+}
+
+/* The values that go with one: its op's. */
+static uint32_t group_of(const planner *p, llf_id v, llf_id *first)
+{
+    uint32_t n = 1;
+    *first = llfi_maker(p->g, v);
+    while (*first + n < p->n && llfi_maker(p->g, *first + n) == *first)
+        n++;
+    return n;
+}
+
+static void put(planner *p, uint32_t kernel, llf_id v, bool has)
+{
+    llf_id first;
+    uint32_t n = group_of(p, v, &first);
+    for (llf_id u = first; u < first + n; u++)
+        p->now.has[kernel][u] = has && p->computes[u];
+}
+
+static void own(planner *p, uint32_t kernel, llf_id v)
+{
+    llf_id first;
+    uint32_t n = group_of(p, v, &first);
+    for (llf_id u = first; u < first + n; u++)
+        p->now.owner[u] = kernel;
+}
+
+/* Is a label of `v` there for something? */
+static bool serves(const planner *p, uint32_t kernel, llf_id v)
+{
+    llf_id first;
+    uint32_t n = group_of(p, v, &first);
+    bool any = false;
+    for (llf_id u = first; u < first + n && !any; u++)
+        any = (p->stored[u] && p->now.owner[u] == kernel) || used_inside(p, kernel, u);
     return any;
 }
 
@@ -66,13 +104,13 @@ static void clean(planner *p)
         find_stored(p);
         for (uint32_t k = 0; k < p->n; k++)
             for (llf_id v = 0; v < p->n; v++) {
-                if (!p->now.has[k][v] || (p->stored[v] && p->now.owner[v] == k) || used_inside(p, k, v))
+                if (!p->now.has[k][v] || serves(p, k, v))
                     continue;
-                p->now.has[k][v] = false;
+                put(p, k, v, false);
                 more = true;
                 for (uint32_t o = 0; p->now.owner[v] == k && o < p->n; o++)
                     if (p->now.has[o][v])
-                        p->now.owner[v] = o;
+                        own(p, o, v);
             }
     }
 }
@@ -173,9 +211,120 @@ static void find_parts(const planner *p, const llf_id *store, const cone *c, uin
     }
 }
 
+/* ---- reductions: one part, whatever its stores have in common */
+
+/* What a kernel with reductions goes over. */
+typedef struct {
+    uint32_t space;
+    uint32_t reduced; /* 0: it has none */
+    bool waits[MOST]; /* by node: it has a reduction before it, or is one */
+} rows;
+
+static bool is_reduce(const planner *p, llf_id v)
+{
+    return llfi_ops[llfi_node_at(p->g, v)->op].cls == LLFI_CLASS_REDUCE;
+}
+
+static bool one(const planner *p, llfi_dim dim)
+{
+    int64_t extent;
+    return llfi_dim_is_const(p->g->dims, dim, &extent) && extent == 1;
+}
+
+/* The dims of the space without the reduced axes, with 1s anywhere. */
+static bool is_row(const planner *p, const rows *r, llfi_type t)
+{
+    llfi_type s = llfi_type_at(p->g, r->space);
+    llfi_dim left[LLFI_RANK], have[LLFI_RANK];
+    uint32_t lefts = 0, haves = 0;
+    for (uint32_t i = 0; i < s.rank; i++)
+        if (!(r->reduced >> i & 1) && !one(p, s.dim[i]))
+            left[lefts++] = s.dim[i];
+    for (uint32_t i = 0; i < t.rank; i++)
+        if (!one(p, t.dim[i]))
+            have[haves++] = t.dim[i];
+    return lefts == haves && (!lefts || !memcmp(left, have, lefts * sizeof *left));
+}
+
+static bool is_point(const planner *p, const rows *r, llfi_type t)
+{
+    return llfi_type_same_dims(t, llfi_type_at(p->g, r->space));
+}
+
+/* Rows that points may wait for: many, or short ones. */
+static bool worth(const planner *p, const rows *r)
+{
+    llfi_type s = llfi_type_at(p->g, r->space);
+    int64_t many = 1, length = 1, extent;
+    for (uint32_t i = 0; i < s.rank; i++) {
+        bool known = llfi_dim_is_const(p->g->dims, s.dim[i], &extent);
+        int64_t *to = r->reduced >> i & 1 ? &length : &many;
+        *to = !known || *to < 0 || __builtin_mul_overflow(*to, extent, to) ? -1 : *to;
+    }
+    return r->reduced != (1u << s.rank) - 1 && (many < 0 || many >= 64 || (length >= 0 && length <= 16384));
+}
+
+/* May `u` read `v`, which waits, as its operand `k`? In fewer ways than are legal: a point from a point, a
+ * row from a row, a point from its row where the reduced axes are 1, or new ones in front. */
+static bool in_place(const planner *p, const rows *r, llf_id u, uint32_t k, llf_id v)
+{
+    llf_id given = llfi_args(p->g, llfi_node_at(p->g, u))[k];
+    llfi_type t = llfi_type_of(p->g, given), s = llfi_type_at(p->g, r->space), of = llfi_type_of(p->g, v);
+    llfi_type at = is_reduce(p, u) ? s : llfi_type_of(p->g, u);
+    if (given == v && llfi_type_same_dims(t, at) &&
+        llfi_ops[llfi_node_at(p->g, u)->op].cls != LLFI_CLASS_INDEX)
+        return is_point(p, r, of) || (is_row(p, r, of) && !is_reduce(p, u));
+    while (llfi_node_at(p->g, given)->op == LLF_OP_EXPAND_DIMS)
+        given = llfi_args(p->g, llfi_node_at(p->g, given))[0];
+    if (given != v || !is_row(p, r, of) || !is_point(p, r, at) || is_reduce(p, u) ||
+        llfi_ops[llfi_node_at(p->g, u)->op].cls != LLFI_CLASS_EW)
+        return false;
+    bool same = worth(p, r);
+    for (uint32_t i = 0; i < s.rank && same; i++) {
+        uint32_t missing = s.rank - t.rank;
+        bool ones = i < missing || one(p, t.dim[i - missing]);
+        same = r->reduced >> i & 1 ? ones : ones ? one(p, s.dim[i]) : t.dim[i - missing] == s.dim[i];
+    }
+    return same;
+}
+
+/* Finds what kernel k goes over. False: it has reductions that may not be together, or are read elsewhere. */
+static bool look_at_rows(const planner *p, uint32_t k, rows *r)
+{
+    *r = (rows){0};
+    for (llf_id v = 0; v < p->n; v++) {
+        if (!p->now.has[k][v] || !is_reduce(p, v))
+            continue;
+        llfi_reduce reduce = llfi_reduce_of(p->g, v);
+        uint32_t space = llfi_node_at(p->g, reduce.x)->type;
+        if (r->reduced && (r->reduced != reduce.axes || !is_point(p, r, llfi_type_at(p->g, space))))
+            return false;
+        r->space = space;
+        r->reduced = reduce.axes;
+    }
+    for (llf_id u = 0; r->reduced && u < p->n; u++) {
+        const llfi_node *n = llfi_node_at(p->g, u);
+        llfi_type t = llfi_type_of(p->g, u);
+        if (!p->now.has[k][u])
+            continue;
+        r->waits[u] = is_reduce(p, u);
+        for (uint32_t a = 0; a < n->arity; a++) {
+            llf_id v = p->source[llfi_args(p->g, n)[a]];
+            if (!p->now.has[k][v] || !r->waits[v])
+                continue;
+            if (!in_place(p, r, u, a, v))
+                return false;
+            r->waits[u] = true;
+        }
+        if ((r->waits[u] || (p->stored[u] && p->now.owner[u] == k)) && !is_point(p, r, t) && !is_row(p, r, t))
+            return false;
+    }
+    return true;
+}
+
 /* What legality asks of one part: its stores are those of part `number`. */
-static bool part_fits(const planner *p, const llf_id *store, const cone *c, const uint32_t *part,
-                      uint32_t stores, uint32_t number)
+static bool part_fits(const planner *p, const rows *over, const llf_id *store, const cone *c,
+                      const uint32_t *part, uint32_t stores, uint32_t number)
 {
     llf_id member[MOST], own[MOST];
     llfi_kernel kn = {.member = member, .store = own, .parts = 1};
@@ -201,7 +350,8 @@ static bool part_fits(const planner *p, const llf_id *store, const cone *c, cons
     }
     if (kn.members > MOST_NODES || buffers + kn.stores > MOST_BUFFERS)
         return false;
-    kn.space = llfi_node_at(p->g, own[0])->type;
+    kn.space = over ? over->space : llfi_node_at(p->g, own[0])->type;
+    kn.reduced = over ? over->reduced : 0;
     llfi_arena arena;
     llfi_demands list;
     llfi_arena_init(&arena, &p->g->cx->mem);
@@ -218,16 +368,21 @@ static bool kernel_fits(planner *p, uint32_t k)
     for (llf_id v = 0; v < p->n; v++)
         if (p->now.has[k][v] && p->stored[v] && p->now.owner[v] == k)
             store[stores++] = v;
+    rows r;
     if (!stores)
         return !any_in(p, k);
+    if (!look_at_rows(p, k, &r))
+        return false;
     cone *c = llfi_alloc_zero(&p->g->cx->mem, stores * sizeof *c);
     bool ok = c != NULL;
     for (uint32_t i = 0; ok && i < stores; i++)
         look_back(p, k, store[i], &c[i]);
-    if (ok)
+    for (uint32_t i = 0; i < stores; i++)
+        part[i] = 0;
+    if (ok && !r.reduced)
         find_parts(p, store, c, stores, part);
     for (uint32_t i = 0; ok && i < stores; i++)
-        ok = part[i] != i || part_fits(p, store, c, part, stores, i);
+        ok = part[i] != i || part_fits(p, r.reduced ? &r : NULL, store, c, part, stores, i);
     llfi_free(&p->g->cx->mem, c, stores * sizeof *c);
     return ok;
 }
@@ -272,7 +427,7 @@ static void recompute(planner *p)
         if (p->computes[v] && !p->now.has[k][v] && used_inside(p, k, v))
             wanted[count++] = v;
     if (count)
-        p->now.has[k][wanted[rg_below(p->random, count)]] = true;
+        put(p, k, wanted[rg_below(p->random, count)], true);
 }
 
 /* Moves a node to another kernel. */
@@ -282,10 +437,10 @@ static void move(planner *p)
     llf_id v = rg_below(p->random, p->n);
     if (!p->now.has[from][v])
         return;
-    p->now.has[from][v] = false;
-    p->now.has[to][v] = true;
+    put(p, from, v, false);
+    put(p, to, v, true);
     if (p->now.owner[v] == from)
-        p->now.owner[v] = to;
+        own(p, to, v);
 }
 
 static void step(planner *p)
@@ -333,10 +488,10 @@ static void begin(planner *p, llfi_arena *arena)
         const llfi_node *node = llfi_node_at(p->g, v);
         for (uint32_t a = 0; live[v] && a < node->arity; a++)
             live[llfi_args(p->g, node)[a]] = true;
-        llfi_class cls = llfi_ops[node->op].cls;
-        p->computes[v] = live[v] && (cls == LLFI_CLASS_EW || cls == LLFI_CLASS_INDEX);
-        p->now.has[v][v] = p->computes[v];
-        p->now.owner[v] = v;
+        uint32_t first = llfi_maker(p->g, v); /* its kernel */
+        p->computes[v] = live[v] && llfi_kernel_takes(llfi_ops[node->op].cls);
+        p->now.has[first][v] = p->computes[v];
+        p->now.owner[v] = first;
     }
 }
 
