@@ -410,6 +410,15 @@ static uint32_t some_kernel(const planner *p)
 static void merge(planner *p)
 {
     uint32_t a = some_kernel(p), b = some_kernel(p);
+    for (llf_id u = rg_below(p->random, p->n); u < p->n && rg_chance(p->random, 70);
+         u++) { /* with what it reads */
+        const llfi_node *n = llfi_node_at(p->g, u);
+        llf_id v = n->arity ? p->source[llfi_args(p->g, n)[rg_below(p->random, n->arity)]] : u;
+        if (!p->now.has[b][u] || !p->computes[v])
+            continue;
+        a = p->now.owner[v];
+        break;
+    }
     for (llf_id v = 0; v < p->n && a != b; v++) {
         p->now.has[a][v] = p->now.has[a][v] || p->now.has[b][v];
         p->now.has[b][v] = false;
