@@ -30,6 +30,11 @@ uint64_t llfi_kernel_hash(const llf_graph *g, const llfi_demands *demands, const
         h = llfi_hash_u64(llfi_hash_u64(h, s->tile.axis), s->tile.align);
         h = llfi_hash_u64(llfi_hash_u64(h, s->tile.lanes), s->tile.full);
     }
+    if (s->row.rows) {
+        h = llfi_hash_u64(llfi_hash_u64(h, s->row.warps), s->row.lanes);
+        h = llfi_hash_u64(llfi_hash_u64(h, s->row.rows), s->row.kept);
+        h = llfi_hash_u64(h, s->row.split);
+    }
     if (s->hint.load || s->hint.store)
         h = llfi_hash_u64(llfi_hash_u64(h, s->hint.load), s->hint.store);
     h = llfi_hash(h, target->name, strlen(target->name));

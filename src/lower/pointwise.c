@@ -267,24 +267,30 @@ static void divide(llfi_site *s, LLVMValueRef x, uint32_t k, LLVMValueRef *out)
     }
 }
 
+void llfi_pointwise_unravel(llfi_site *s, LLVMValueRef index, uint32_t from, uint32_t to, LLVMValueRef *axis)
+{
+    for (uint32_t k = to; k-- > from + 1;) {
+        LLVMValueRef out[2];
+        if (!divides(&s->demands.space, k) && k + 1 < to)
+            return; /* nobody asks for this axis or one before it */
+        divide(s, index, k, out);
+        index = out[0];
+        axis[k] = out[1];
+    }
+    if (from < to)
+        axis[from] = index;
+}
+
 void llfi_pointwise_axes(llfi_site *s, LLVMValueRef linear, LLVMValueRef *axis)
 {
-    LLVMBuilderRef b = s->emit.b;
     const llfi_space *space = &s->demands.space;
     for (uint32_t k = 0; k < LLFI_RANK; k++)
         axis[k] = NULL;
     if (s->demands.forms == 0)
         return;
-    LLVMValueRef rest = space->narrow ? LLVMBuildTrunc(b, linear, s->emit.i32, "") : linear;
-    for (uint32_t k = space->axes; k-- > 1;) {
-        LLVMValueRef out[2];
-        if (!divides(space, k))
-            return; /* nobody asks for this axis or one before it */
-        divide(s, rest, k, out);
-        rest = out[0];
-        axis[k] = out[1];
-    }
-    axis[0] = rest;
+    if (space->narrow)
+        linear = LLVMBuildTrunc(s->emit.b, linear, s->emit.i32, "");
+    llfi_pointwise_unravel(s, linear, 0, space->axes, axis);
 }
 
 LLVMValueRef llfi_pointwise_dim(const llfi_site *s, uint32_t index)

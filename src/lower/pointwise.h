@@ -29,6 +29,8 @@ llf_status llfi_pointwise_uniform(llfi_site *);
 
 /* Fills the axes of a tile whose first point has this index (i64); nothing where every offset is linear. */
 void llfi_pointwise_axes(llfi_site *, LLVMValueRef linear, LLVMValueRef *axis);
+/* The same of axes [from, to) alone, from an index of the type of indices into them. */
+void llfi_pointwise_unravel(llfi_site *, LLVMValueRef index, uint32_t from, uint32_t to, LLVMValueRef *axis);
 /* After the width: which buffers are accessed by aligned vectors, and what that asks of extents. */
 llf_status llfi_pointwise_vectors(const llf_graph *, const llfi_demands *, llfi_arena *, llfi_schedule *);
 

@@ -79,6 +79,9 @@ void llfi_schedule_print(const llfi_schedule *s, llfi_str *out)
             s->cost);
     if (s->tile.x)
         llfi_str_printf(out, " tile=%ux%u axis=%u", s->tile.x, s->tile.y, s->tile.axis);
+    if (s->row.rows)
+        llfi_str_printf(out, " warps=%u lanes=%u rows=%u kept=%u split=%s", s->row.warps, s->row.lanes,
+                        s->row.rows, s->row.kept, s->row.split ? "yes" : "no");
     if (s->runs)
         llfi_str_printf(out, " runs=%u element_runs=%u", s->runs, s->element_runs);
     static const char *const hint[LLFI_HINTS] = {"", "L1_last", "last", "L2_last", "L2_first"};

@@ -31,7 +31,7 @@ typedef struct {
     bool vector;  /* buffer accessed by vectors: they need its address to be a multiple of vector_align */
 } llfi_arg;
 
-#define LLFI_LAUNCH_VALUES 4
+#define LLFI_LAUNCH_VALUES 5
 typedef struct {
     /* in: filled by the runtime */
     const int64_t *extent;   /* values of schedule->dim, in order */
@@ -93,7 +93,15 @@ struct llfi_schedule {
         bool full;       /* a thread holds many registers: fewer blocks rather than spills */
         uint32_t align;  /* elements of the widest vector along `axis`: extents must be multiples of it */
     } tile;
-    bool shares;        /* host reductions: few and long rows may be cut into parts for several threads */
+    bool shares; /* host reductions: few and long rows may be cut into parts for several threads */
+    struct {
+        uint32_t warps, lanes;  /* reductions: of a row; lanes: fewer than 32 where a warp has several rows */
+        uint32_t rows;          /* of a block */
+        uint32_t kept;          /* chunks of a row that a warp keeps in registers; 0: rows are read again */
+        bool split;             /* rows may be split over blocks */
+        uint32_t bytes;         /* of a chunk's partial results */
+        uint32_t count, length; /* indices of the number of rows and of a row's length in dim */
+    } row;
     bool uniform_store; /* a rank-0 value is stored beside larger ones: launch even when there are no elements
                          */
     uint32_t computed;  /* numbers in llfi_launch.computed */
@@ -147,6 +155,8 @@ struct llfi_skeleton {
 };
 extern const llfi_skeleton llfi_skeleton_pointwise_nvptx; /* lower/pointwise_nvptx.c */
 extern const llfi_skeleton llfi_skeleton_tiled_nvptx;     /* lower/tiled_nvptx.c */
+extern const llfi_skeleton llfi_skeleton_columns_nvptx;   /* lower/columns_gpu.c */
+extern const llfi_skeleton llfi_skeleton_rows_nvptx;      /* lower/rows_gpu.c */
 extern const llfi_skeleton llfi_skeleton_tiled_host;      /* lower/tiled_host.c */
 extern const llfi_skeleton llfi_skeleton_pointwise_host;  /* lower/pointwise_host.c */
 extern const llfi_skeleton llfi_skeleton_reduce_host;     /* lower/reduce_host.c */

@@ -12,8 +12,9 @@
 #include <inttypes.h>
 
 #define COUNT 300
+#define REDUCE_COUNT 80
 
-static uint32_t tiled, kernels, parted;
+static uint32_t tiled, kernels, parted, rows, columns;
 
 static uint64_t element(llf_dtype t, const void *data, size_t i)
 {
@@ -104,6 +105,8 @@ static void run_plan(uint64_t seed, llf_context *cx, llf_graph *g, const llfi_pl
         kernels++;
         tiled += s[0].skeleton == &llfi_skeleton_tiled_nvptx;
         parted += s[0].parts != NULL;
+        rows += s[0].skeleton == &llfi_skeleton_rows_nvptx;
+        columns += s[0].skeleton == &llfi_skeleton_columns_nvptx;
         for (uint32_t i = 0; i < plan->kernel[k].stores; i++) {
             llf_id id = plan->kernel[k].store[i];
             compare(seed, g, id, &s[0], &buffer[0][id], &buffer[1][id]);
@@ -116,7 +119,7 @@ static void run_plan(uint64_t seed, llf_context *cx, llf_graph *g, const llfi_pl
         }
 }
 
-static void run_seed(uint64_t seed)
+static void run_seed(uint64_t seed, uint32_t reduce)
 {
     llf_context *cx = llf_context_create(NULL);
     llfi_arena arena;
@@ -126,6 +129,7 @@ static void run_seed(uint64_t seed)
     rg_limits limits = rg_default_limits;
     rg_random random = rg_seeded(~seed);
     limits.views = 50;
+    limits.reduce = reduce;
     llf_graph *g = rg_graph(cx, seed, &limits, &binding);
     assert_non_null(g);
     llfi_arena_init(&arena, &llfi_malloc_allocator);
@@ -147,7 +151,7 @@ static void the_skeletons_of_both_targets_agree(void **state)
     uint64_t first = only ? strtoull(only, NULL, 10) : 0;
     uint64_t end = only ? first + 1 : count ? strtoull(count, NULL, 10) : COUNT;
     for (uint64_t seed = first; seed < end; seed++)
-        run_seed(seed);
+        run_seed(seed, 0);
     print_message(
         "%u kernels, %u of them tiled, %u by vectors; %u of several parts; runs of vectors in %u, of "
         "elements in %u\n",
@@ -158,8 +162,22 @@ static void the_skeletons_of_both_targets_agree(void **state)
     assert_true(only || emulate.element_runs * 10 > kernels);
 }
 
+static void reductions_too(void **state)
+{
+    (void)state;
+    const char *only = getenv("LLFUSE_EMULATE_ONLY"), *count = getenv("LLFUSE_EMULATE_COUNT");
+    uint64_t first = only ? strtoull(only, NULL, 10) : 0;
+    uint64_t end = only ? first + 1 : count ? strtoull(count, NULL, 10) : REDUCE_COUNT;
+    for (uint64_t seed = first; seed < end; seed++)
+        run_seed(seed, 60);
+    print_message("%u kernels by rows, %u by columns; %u split\n", rows, columns, emulate.split);
+    assert_true(only || rows > REDUCE_COUNT / 2);
+    assert_true(only || columns > 3);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_skeletons_of_both_targets_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_skeletons_of_both_targets_agree),
+                                       cmocka_unit_test(reductions_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

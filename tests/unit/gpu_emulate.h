@@ -59,7 +59,8 @@ static llf_status emulate_begin_part(struct llfi_site *s)
 }
 
 static const llfi_skeleton *const emulate_skeletons[] = {
-    &llfi_skeleton_parts_nvptx, &llfi_skeleton_tiled_nvptx, &llfi_skeleton_pointwise_nvptx, NULL};
+    &llfi_skeleton_columns_nvptx, &llfi_skeleton_rows_nvptx,      &llfi_skeleton_parts_nvptx,
+    &llfi_skeleton_tiled_nvptx,   &llfi_skeleton_pointwise_nvptx, NULL};
 
 static inline llfi_backend emulate_backend(void)
 {

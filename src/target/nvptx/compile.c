@@ -46,7 +46,8 @@ static void attributes(llfi_site *s, bool part)
         LLVMSetFunctionCallConv(s->function, PTX_KERNEL);
         snprintf(text, sizeof text, "%u,1,1", s->schedule->threads);
         llfi_llvm_attribute(lx, s->function, "nvvm.maxntid", text);
-        if (s->schedule->tile.full) /* else ptxas may spill two words for one block more */
+        if (s->schedule->tile.full ||
+            s->schedule->row.rows) /* else ptxas may spill two words for one block more */
             llfi_llvm_attribute(lx, s->function, "nvvm.minctasm", "1");
         llfi_nvptx_want_hints(lx, s->function, s->schedule);
         llfi_nvptx_annotate_threads(lx, s->emit.module, s->function, s->schedule->threads);
@@ -230,7 +231,8 @@ static llf_status compile(llfi_diag *d, const llfi_target *t, const llf_allocato
     return s;
 }
 
-static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_parts_nvptx, &llfi_skeleton_tiled_nvptx,
+static const llfi_skeleton *const skeletons[] = {&llfi_skeleton_columns_nvptx,   &llfi_skeleton_rows_nvptx,
+                                                 &llfi_skeleton_parts_nvptx,     &llfi_skeleton_tiled_nvptx,
                                                  &llfi_skeleton_pointwise_nvptx, NULL};
 
 const llfi_backend llfi_backend_nvptx = {
