@@ -211,8 +211,9 @@ static uint64_t random_bits(llf_dtype t, bool special)
 /* x[A, L, B] over L by every op: row r = a * B + b */
 static void check_all(test_road *r, llf_dtype t, bool columns, int64_t a, int64_t l, int64_t b, bool special)
 {
-    static uint64_t x[1 << 18];
+    static uint64_t x[1 << 19];
     static uint64_t row[1 << 18];
+    assert_true((uint64_t)(a * l * b) <= LLFI_COUNT(x) && (uint64_t)l <= LLFI_COUNT(row));
     size_t bytes = llfi_dtypes[t].bytes, rows = (size_t)(a * b);
     zone in = zone_open(rows * (size_t)l * bytes), out[OPS];
     for (size_t i = 0; i < rows * (size_t)l; i++) {
