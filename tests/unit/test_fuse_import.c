@@ -26,6 +26,9 @@ static const char *const graphs[] = {
     "graph @index(%x: f32[N, 4], %i: i64[M]) {\n  %0 = exp %x\n  %1 = concat %0, %x, axis=0\n  %2 = take %1, "
     "%i, axis=0\n  %3 = pad %2, 1.5, by=[1:0, 0:2]\n  %4 = iota dtype=f32, shape=[N, 4], axis=0\n  %5 = mul "
     "%4, %0\n  %6 = concat %x, %x, axis=1\n  ret %3, %5, %6\n}\n",
+    "graph @rows(%x: f32[N, 8], %v: f32[N]) {\n  %m, %d = moments %x, axes=[1], keepdims\n  %0 = sub %x, %m\n"
+    "  %1 = reshape %d, shape=[-1]\n  %2 = mul %1, %v\n  %a, %b = softmax_stats %0, axes=[0]\n  %3 = argmax "
+    "%0, axes=[1]\n  ret %0, %2, %b, %3\n}\n",
     "graph @guard(%x: f32[N], %y: f32[M], %z: f32[K]) {\n  %0 = add %x, %y\n  %1 = exp %y\n  %2 = mul %0, "
     "%1\n  %3 = "
     "add %z, %y\n  ret %2, %1, %3\n}\n",

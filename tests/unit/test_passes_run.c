@@ -83,7 +83,7 @@ static void dumps_parse_again(void **state)
     llfi_passes_state ps = {0};
     llfi_fuse_options_default(&ps.fuse);
     llfi_plan_init(&plan, &cx->mem);
-    assert_int_equal(llf_graph_parse(cx, text, strlen(text), "test", &g), LLF_OK);
+    assert_int_equal(llf_graph_parse(cx, graph, strlen(graph), "test", &g), LLF_OK);
     assert_int_equal(llfi_passes_run(cx, g, NULL, 0, &ps, &plan), LLF_OK);
     for (size_t i = 0; i < llfi_passes_count; i++) {
         char *dumped;
@@ -123,9 +123,8 @@ static void *resize(void *user, void *p, size_t old, size_t size)
     return NULL;
 }
 
-static void every_allocation_may_fail(void **state)
+static void fail_each(const char *graph)
 {
-    (void)state;
     bool done = false;
     long n = 0;
     for (; !done && n < 5000; n++) {
@@ -138,7 +137,7 @@ static void every_allocation_may_fail(void **state)
         llfi_passes_state ps = {0};
         llfi_fuse_options_default(&ps.fuse);
         llfi_plan_init(&plan, &cx->mem);
-        assert_int_equal(llf_graph_parse(cx, text, strlen(text), "test", &g), LLF_OK);
+        assert_int_equal(llf_graph_parse(cx, graph, strlen(graph), "test", &g), LLF_OK);
         llfi_str s;
         llfi_str_init(&s, &cx->mem);
         h.left = n;
@@ -160,6 +159,16 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(h.live, 0);
     }
     assert_true(done && n > 20);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    fail_each(text);
+    fail_each("graph @rows(%x: f32[N, K], %v: f32[K], %s: f32[]) {\n  %0 = sum %x, axes=[0]\n  %1 = tanh %v\n"
+              "  %m, %d = moments %x, axes=[0], keepdims\n  %2 = fma %1, %0, %d\n  %3 = sub %x, %2\n"
+              "  %4 = permute %3, axes=[1, 0]\n  %5 = max %4, axes=[-1]\n  %6 = sum %s\n  %7 = mul %5, %6\n"
+              "  ret %3, %7\n}\n");
 }
 
 int main(void)
