@@ -83,7 +83,7 @@ static void dumps_parse_again(void **state)
     llfi_passes_state ps = {0};
     llfi_fuse_options_default(&ps.fuse);
     llfi_plan_init(&plan, &cx->mem);
-    assert_int_equal(llf_graph_parse(cx, graph, strlen(graph), "test", &g), LLF_OK);
+    assert_int_equal(llf_graph_parse(cx, text, strlen(text), "test", &g), LLF_OK);
     assert_int_equal(llfi_passes_run(cx, g, NULL, 0, &ps, &plan), LLF_OK);
     for (size_t i = 0; i < llfi_passes_count; i++) {
         char *dumped;
