@@ -156,6 +156,12 @@ void llfi_rows_bind(llfi_rows *t)
             llfi_bind(s, f->demand, llfi_fold_result(e, &f->fold, f->state, empty));
             continue;
         }
+        if (f->fold.op == LLF_OP_SOFTMAX_STATS) { /* a lone chunk's too: NaN where its exponent overflowed */
+            LLVMValueRef by = llfi_softmax_factor(e, &f->fold, f->state.v[0], f->state.v[0]);
+            if (!by)
+                return;
+            f->state.v[1] = LLVMBuildFMul(e->b, f->state.v[1], by, "");
+        }
         llfi_fold_results(e, &f->fold, f->state, empty, two);
         llfi_bind(s, f->demand, two[0]);
         for (uint32_t d = f->demand; d < s->demands.count; d++)

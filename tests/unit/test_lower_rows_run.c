@@ -297,6 +297,19 @@ static void long_rows(void **state)
     assert_true(taken.scratch >= 2);
 }
 
+/* softmax_stats of numbers whose exponents overflow: NaN, in a lone chunk as in several. */
+static void exponents_that_overflow(void **state)
+{
+    (void)state;
+    static const char form[] = "graph @over(%x: f32[$R, $L]) {\n  %z = mul %x, 0.0\n  %h = add %z, 3e38\n"
+                               "  %m, %s = softmax_stats %h, axes=[1]\n  ret %m, %s\n}\n";
+    seed = 5;
+    for (int open = 0; open < 2; open++) {
+        run_rows(form, 0, 3, 7, open);
+        run_rows(form, 0, 2, 1500, open);
+    }
+}
+
 static void no_elements(void **state)
 {
     (void)state;
@@ -341,6 +354,7 @@ static void columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lengths), cmocka_unit_test(columns),
-                                       cmocka_unit_test(long_rows), cmocka_unit_test(no_elements)};
+                                       cmocka_unit_test(long_rows), cmocka_unit_test(exponents_that_overflow),
+                                       cmocka_unit_test(no_elements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
