@@ -5,49 +5,20 @@
  * them, since a kernel has only so many arguments.
  * Why: later passes and both targets know primitives only.
  * Cost: linear. */
-#include "pass.h"
+#include "decompose.h"
 #include "ir/float.h"
 
 #define MOST_OPERANDS 16u
 
-/* A list being written: the first failure sticks, so that a list reads as a list. */
-typedef struct {
-    llfi_rewrite *r;
-    llf_id like;    /* the composite, an old id */
-    llf_dtype own;  /* its dtype */
-    llf_dtype work; /* f32 for 16-bit floats, else own */
-    llf_status status;
-} list;
-
-typedef llf_id decompose_fn(list *, llf_id x);
-#define COMPOSITE(id, ...) decompose_fn llfi_decompose_##id;
-#include "llfuse/ops.def"
-
-static llf_id op(list *l, llf_op o, llf_id a, llf_id b, llf_id c, uint64_t attr)
+llf_id llfi_decompose_op(llfi_recipe *l, llf_op o, uint32_t count, const llf_id *arg, uint64_t attr)
 {
     llf_id out = LLF_NONE;
     if (l->status == LLF_OK)
-        l->status = llfi_rewrite_op(l->r, l->like, o, (const llf_id[3]){a, b, c}, attr, &out);
+        l->status = llfi_rewrite_op_n(l->r, l->like, o, count, arg, attr, &out);
     return out;
 }
 
-static llf_id op1(list *l, llf_op o, llf_id a)
-{
-    return op(l, o, a, LLF_NONE, LLF_NONE, 0);
-}
-
-static llf_id op2(list *l, llf_op o, llf_id a, llf_id b)
-{
-    return op(l, o, a, b, LLF_NONE, 0);
-}
-
-static llf_id op3(list *l, llf_op o, llf_id a, llf_id b, llf_id c)
-{
-    return op(l, o, a, b, c, 0);
-}
-
-/* A literal of the compute dtype, rounded once. */
-static llf_id num(list *l, double value)
+llf_id llfi_decompose_num(llfi_recipe *l, double value)
 {
     llf_id out = LLF_NONE;
     uint64_t bits = llfi_dtype_is_float(l->work) ? llfi_bits_from_f64(l->work, value)
@@ -57,76 +28,15 @@ static llf_id num(list *l, double value)
     return out;
 }
 
-static llf_id in(list *l, llf_id x)
+llf_id llfi_decompose_cast(llfi_recipe *l, llf_id x, llf_dtype to)
 {
-    return l->work == l->own ? x : op(l, LLF_OP_CAST, x, LLF_NONE, LLF_NONE, l->work);
-}
-
-static llf_id out(list *l, llf_id y)
-{
-    return l->work == l->own ? y : op(l, LLF_OP_CAST, y, LLF_NONE, LLF_NONE, l->own);
-}
-
-/* relu(x) = where(x < 0, 0, x), in the dtype itself: keeps -0 and NaN. */
-llf_id llfi_decompose_RELU(list *l, llf_id x)
-{
-    l->work = l->own;
-    llf_id zero = num(l, 0);
-    return op3(l, LLF_OP_WHERE, op2(l, LLF_OP_LT, x, zero), zero, x);
-}
-
-static llf_id one_plus_exp_neg(list *l, llf_id x)
-{
-    return op2(l, LLF_OP_ADD, num(l, 1), op1(l, LLF_OP_EXP, op1(l, LLF_OP_NEG, x)));
-}
-
-/* sigmoid(x) = 1 / (1 + exp(-x)) */
-llf_id llfi_decompose_SIGMOID(list *l, llf_id x)
-{
-    x = in(l, x);
-    llf_id d = one_plus_exp_neg(l, x);
-    return out(l, op2(l, LLF_OP_DIV, num(l, 1), d));
-}
-
-/* silu(x) = x * sigmoid(x): a product, since hardware makes 1 / y cheaper than x / y */
-llf_id llfi_decompose_SILU(list *l, llf_id x)
-{
-    x = in(l, x);
-    return out(l, op2(l, LLF_OP_MUL, x, op2(l, LLF_OP_DIV, num(l, 1), one_plus_exp_neg(l, x))));
-}
-
-/* softplus(x) = maximum(x, 0) + log1p(exp(-|x|)) */
-llf_id llfi_decompose_SOFTPLUS(list *l, llf_id x)
-{
-    x = in(l, x);
-    llf_id m = op2(l, LLF_OP_MAXIMUM, x, num(l, 0));
-    llf_id e = op1(l, LLF_OP_EXP, op1(l, LLF_OP_NEG, op1(l, LLF_OP_ABS, x)));
-    return out(l, op2(l, LLF_OP_ADD, m, op1(l, LLF_OP_LOG1P, e)));
-}
-
-/* x * (1 + tanh(u)) / 2 with u = x * (sqrt(2/pi) + 0.044715 * sqrt(2/pi) * x^2) is x * sigmoid(2u): a power
- * of 2 instead of tanh, and no cancellation where tanh is near -1. -2 * log2(e) stands in the constants. */
-static llf_id gelu_tanh(list *l, llf_id x)
-{
-    llf_id x2 = op2(l, LLF_OP_MUL, x, x);
-    llf_id p = op3(l, LLF_OP_FMA, x2, num(l, -0.10294323958002349), num(l, -2.3022081981443249));
-    llf_id e = op1(l, LLF_OP_EXP2, op2(l, LLF_OP_MUL, x, p));
-    return op2(l, LLF_OP_MUL, x, op2(l, LLF_OP_DIV, num(l, 1), op2(l, LLF_OP_ADD, e, num(l, 1))));
-}
-
-llf_id llfi_decompose_GELU(list *l, llf_id x)
-{
-    bool by_tanh = l->r->old[l->like].attr == LLF_GELU_TANH;
-    x = in(l, x);
-    if (by_tanh)
-        return out(l, gelu_tanh(l, x));
-    llf_id e = op1(l, LLF_OP_ERF, op2(l, LLF_OP_MUL, x, num(l, 0.70710678118654752)));
-    llf_id h = op2(l, LLF_OP_MUL, x, num(l, 0.5));
-    return out(l, op3(l, LLF_OP_FMA, h, e, h));
+    if (l->status != LLF_OK || llfi_dtype_of(l->r->g, x) == to)
+        return x;
+    return llfi_decompose_op(l, LLF_OP_CAST, 1, &x, to);
 }
 
 /* Flat dispatch from the op table: a composite without a list fails at link. */
-static decompose_fn *list_of(llf_op o)
+static llfi_decompose_fn *list_of(llf_op o)
 {
     switch (o) {
 /* clang-format off */
@@ -137,13 +47,27 @@ static decompose_fn *list_of(llf_op o)
     }
 }
 
+/* Floats are computed in f32, or f64 where one is; what is no float stays as it is. */
+static llf_dtype work_of(const llf_graph *g, llf_dtype own, uint32_t count, const llf_id *arg)
+{
+    bool f64 = own == LLF_F64;
+    for (uint32_t i = 0; i < count; i++)
+        f64 = f64 || llfi_dtype_of(g, arg[i]) == LLF_F64;
+    return !llfi_dtype_is_float(own) ? own : f64 ? LLF_F64 : LLF_F32;
+}
+
 static llf_status expand(llfi_rewrite *r, llf_id old)
 {
     const llfi_node *n = &r->old[old];
-    list l = {.r = r, .like = old, .own = llfi_type_at(r->g, n->type).dtype};
-    l.work = llfi_dtype_is_float16(l.own) ? LLF_F32 : l.own;
-    llf_id made = list_of((llf_op)n->op)(&l, r->map[n->arg[0]]);
-    r->map[old] = made;
+    const llf_id *from = llfi_args(r->g, n);
+    for (uint32_t i = 0; i < n->arity; i++)
+        r->arg[i] = r->map[from[i]];
+    llfi_recipe l = {.r = r, .like = old, .arg = r->arg, .args = n->arity};
+    l.own = llfi_type_at(r->g, n->type).dtype;
+    l.work = work_of(r->g, l.own, l.args, l.arg);
+    r->map[old] = list_of((llf_op)n->op)(&l, l.arg[0]);
+    for (uint32_t k = 1; k < llfi_op_results(&llfi_ops[n->op]); k++)
+        r->map[old + k] = l.more[k - 1];
     return l.status;
 }
 

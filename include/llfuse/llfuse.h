@@ -204,12 +204,30 @@ LLF_API llf_id llf_const_int(llf_graph *, llf_dtype, int64_t value);
 #define LLF_BUILDER_NONE(name, arity) LLF_API llf_id llf_##name(llf_graph *, LLF_PARAMS_##arity);
 #define LLF_BUILDER_DTYPE(name, arity)
 #define LLF_BUILDER_APPROXIMATE(name, arity)
+#define LLF_BUILDER_MEAN(name, arity)
+#define LLF_BUILDER_VAR(name, arity)
+#define LLF_BUILDER_SOFTMAX(name, arity)
+#define LLF_BUILDER_NORM(name, arity)
+#define LLF_BUILDER_L2(name, arity)
+#define LLF_BUILDER_BATCH(name, arity)
+#define LLF_BUILDER_BATCH_TRAIN(name, arity)
+#define LLF_BUILDER_LOSS(name, arity)
+#define LLF_BUILDER_CLASS_LOSS(name, arity)
 #define EW(id, name, arity, sig, set, flags, attrs, meaning) LLF_BUILDER_##attrs(name, arity)
 #define COMPOSITE EW
 #include "llfuse/ops.def"
 #undef LLF_BUILDER_NONE
 #undef LLF_BUILDER_DTYPE
 #undef LLF_BUILDER_APPROXIMATE
+#undef LLF_BUILDER_MEAN
+#undef LLF_BUILDER_VAR
+#undef LLF_BUILDER_SOFTMAX
+#undef LLF_BUILDER_NORM
+#undef LLF_BUILDER_L2
+#undef LLF_BUILDER_BATCH
+#undef LLF_BUILDER_BATCH_TRAIN
+#undef LLF_BUILDER_LOSS
+#undef LLF_BUILDER_CLASS_LOSS
 /* And those with an attribute. */
 LLF_API llf_id llf_cast(llf_graph *, llf_id x, llf_dtype);
 typedef enum { LLF_GELU_ERF, LLF_GELU_TANH } llf_gelu_form;
@@ -266,6 +284,45 @@ LLF_API llf_id llf_squeeze(llf_graph *, llf_id x, uint32_t count, const int64_t 
 #undef LLF_BUILDER_STATS
 /* The number of elements of a shape, of rank 0: what a mean divides by. */
 LLF_API llf_id llf_count(llf_graph *, llf_dtype, uint32_t rank, const int64_t *shape);
+
+/* Composites over axes, each a fixed list of primitives (docs/ir.md). Axes as above; x, weights and
+ * statistics are of any float dtype. Computed in f32 (f64 where an operand or the result is f64), cast once,
+ * last. LLF_ABSENT: no weight, or neither weight nor bias. */
+#define LLF_ABSENT (UINT32_MAX - 1)
+LLF_API llf_id llf_mean(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims);
+LLF_API llf_id llf_mean_as(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims,
+                           llf_dtype out);
+/* Of `elements - correction`, but not below 0. */
+LLF_API llf_id llf_var(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims,
+                       int64_t correction);
+LLF_API llf_id llf_std(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims,
+                       int64_t correction);
+LLF_API llf_id llf_softmax(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
+LLF_API llf_id llf_log_softmax(llf_graph *, llf_id x, uint32_t count, const int64_t *axes);
+LLF_API llf_id llf_logsumexp(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, bool keepdims);
+/* Weight and bias broadcast to x: for the last axes they have those axes alone. */
+LLF_API llf_id llf_layer_norm(llf_graph *, llf_id x, llf_id weight, llf_id bias, uint32_t count,
+                              const int64_t *axes, double eps);
+LLF_API llf_id llf_rms_norm(llf_graph *, llf_id x, llf_id weight, uint32_t count, const int64_t *axes,
+                            double eps);
+/* x / max(norm, eps) */
+LLF_API llf_id llf_l2_normalize(llf_graph *, llf_id x, uint32_t count, const int64_t *axes, double eps);
+/* By given statistics; mean, var, weight and bias have one element for each channel, an index of `axis`. */
+LLF_API llf_id llf_batch_norm(llf_graph *, llf_id x, llf_id mean, llf_id var, llf_id weight, llf_id bias,
+                              int64_t axis, double eps);
+/* By those of x. out: the result, and the running mean and var, moved by `momentum` towards those of x (var
+ * with correction 1). Failure: also poisons the graph, out holds LLF_NONE. */
+LLF_API llf_status llf_batch_norm_train(llf_graph *, llf_id x, llf_id mean, llf_id var, llf_id weight,
+                                        llf_id bias, int64_t axis, double eps, double momentum,
+                                        llf_id out[3]);
+/* -log_softmax(x) along the axis, at i32 or i64 labels of the other axes. Labels outside are treated as take
+ * treats indices. The mean or sum over all labels, or a loss for each. */
+typedef enum { LLF_REDUCTION_MEAN, LLF_REDUCTION_SUM, LLF_REDUCTION_NONE } llf_reduction;
+LLF_API llf_id llf_cross_entropy(llf_graph *, llf_id x, llf_id labels, int64_t axis, llf_reduction);
+LLF_API llf_id llf_cross_entropy_as(llf_graph *, llf_id x, llf_id labels, int64_t axis, llf_reduction,
+                                    llf_dtype out);
+/* (a - b)^2, broadcasting; its mean, its sum, or all of it. */
+LLF_API llf_id llf_mse(llf_graph *, llf_id a, llf_id b, llf_reduction);
 
 /* What is wanted of fusion at one node, whatever the heuristic says. APART: the op shares its kernel with
  * nothing that another op made, and nothing recomputes it. FUSE: it joins the kernels of the values it reads

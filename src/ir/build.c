@@ -55,6 +55,17 @@ static llf_id append(llf_graph *g, const llfi_node *node)
     return id;
 }
 
+/* Further results of a composite have types of their own. A failure leaves no node. */
+static llf_status type_results(llf_graph *g, llf_id id, llfi_place at)
+{
+    llf_status status = LLF_OK;
+    for (uint32_t k = 1; k < llfi_op_results(&llfi_ops[g->nodes.at[id].op]) && status == LLF_OK; k++)
+        status = llfi_infer(g, LLF_OP_RESULT, 1, &id, k, at, &g->nodes.at[id + k].type);
+    if (status != LLF_OK)
+        g->nodes.count = id;
+    return status;
+}
+
 static llf_status check_attr(llf_graph *g, const llfi_op_info *o, uint64_t attr, llfi_place at)
 {
     size_t n;
@@ -104,9 +115,8 @@ static bool set_args(llf_graph *g, llfi_node *n, uint32_t count, const llf_id *a
 
 llf_id llfi_build(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr, uint32_t origin, llfi_place at)
 {
-    return llfi_build_n(
-        g, op, (uint32_t)op < LLF_OPS && llfi_ops[op].arity != LLFI_VARIADIC ? llfi_ops[op].arity : 0, arg,
-        attr, origin, at);
+    bool fixed = (uint32_t)op < LLF_OPS && llfi_op_least(&llfi_ops[op]) == llfi_op_most(&llfi_ops[op]);
+    return llfi_build_n(g, op, fixed ? llfi_ops[op].arity : 0, arg, attr, origin, at);
 }
 
 llf_id llfi_build_n(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, uint64_t attr,
@@ -151,7 +161,9 @@ llf_id llfi_build_n(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, 
         n.origin = (uint32_t)g->origin.count;
         g->origin.at[g->origin.count++] = (uint16_t)op;
     }
-    return append(g, &n);
+    llf_id id = append(g, &n);
+    status = id != LLF_NONE && o->cls == LLFI_CLASS_COMPOSITE ? type_results(g, id, at) : LLF_OK;
+    return status == LLF_OK ? id : llfi_poison(g, status);
 }
 
 llf_id llfi_build_const(llf_graph *g, llf_dtype dtype, uint64_t bits)
@@ -367,6 +379,15 @@ static llf_id call(llf_graph *g, llf_op op, const llf_id *arg, uint64_t attr)
     }
 #define BUILDER_DTYPE(id, name, arity)
 #define BUILDER_APPROXIMATE(id, name, arity)
+#define BUILDER_MEAN(id, name, arity)
+#define BUILDER_VAR(id, name, arity)
+#define BUILDER_SOFTMAX(id, name, arity)
+#define BUILDER_NORM(id, name, arity)
+#define BUILDER_L2(id, name, arity)
+#define BUILDER_BATCH(id, name, arity)
+#define BUILDER_BATCH_TRAIN(id, name, arity)
+#define BUILDER_LOSS(id, name, arity)
+#define BUILDER_CLASS_LOSS(id, name, arity)
 #define EW(id, name, arity, sig, set, flags, attr, meaning) BUILDER_##attr(id, name, arity)
 #define COMPOSITE EW
 #include "llfuse/ops.def"

@@ -123,6 +123,8 @@ bool llfi_list_ok(const llf_graph *g, llfi_attr_kind kind, uint64_t offset)
     uint32_t each = kind == LLFI_ATTR_KIND_RANGES ? LLFI_RANGE_WORDS
                     : kind == LLFI_ATTR_KIND_PADS ? LLFI_PAD_WORDS
                                                   : 1;
+    if (kind == LLFI_ATTR_KIND_SETTINGS)
+        return llfi_settings_ok(l);
     uint32_t head = kind == LLFI_ATTR_KIND_IOTA     ? LLFI_IOTA_DIMS
                     : kind == LLFI_ATTR_KIND_COUNT  ? LLFI_COUNT_DIMS
                     : kind == LLFI_ATTR_KIND_REDUCE ? LLFI_REDUCE_AXES
@@ -264,7 +266,7 @@ uint64_t llfi_graph_hash(const llf_graph *g)
         h = hash_type(g, llfi_hash_u64(h, node->op), node->type);
         llfi_attr_kind kind = llfi_attr_kind_of(llfi_ops[node->op].attr);
         h = kind >= LLFI_ATTR_KIND_INTS ? hash_list(g, h, kind, node->attr) : llfi_hash_u64(h, node->attr);
-        if (llfi_ops[node->op].arity == LLFI_VARIADIC)
+        if (llfi_op_least(&llfi_ops[node->op]) != llfi_op_most(&llfi_ops[node->op]))
             h = llfi_hash_u64(h, node->arity);
         for (uint32_t a = 0; a < node->arity; a++)
             h = hash_use(g, h, llfi_args(g, node)[a], ordinal);

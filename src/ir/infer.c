@@ -158,12 +158,12 @@ static llf_status join(const llf_graph *g, llf_op op, const llf_id *arg, llfi_pl
 }
 
 /* numpy's rule: shapes are aligned at their ends, extents of 1 stretch. */
-static llf_status infer_elementwise(const llf_graph *g, llf_op op, const llf_id *arg, llfi_place place,
-                                    llf_graph *guards, llfi_shape *s)
+llf_status llfi_infer_broadcast(const llf_graph *g, llf_op op, uint32_t count, const llf_id *arg,
+                                llfi_place place, llf_graph *guards, llfi_shape *s)
 {
     broadcast b = {.s = s};
     s->rank = 0;
-    for (uint32_t i = 0; i < llfi_ops[op].arity; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         llfi_type t = llfi_type_of(g, arg[i]);
         if (t.rank > s->rank) {
             uint32_t more = t.rank - s->rank;
@@ -192,7 +192,7 @@ static llf_dtype result_dtype(char letter, llf_dtype t, uint64_t attr)
     }
 }
 
-/* A further result has the shape of the first; its letter must be `a`, as the first's. */
+/* A further result of a reduction has the type of the first; its letter must be `a`, as the first's. */
 static llf_status infer_result(const llf_graph *g, llf_id of, uint64_t which, llfi_place at, llfi_shape *s)
 {
     const llfi_op_info *o = &llfi_ops[llfi_node_at(g, of)->op];
@@ -204,6 +204,8 @@ static llf_status infer_result(const llf_graph *g, llf_id of, uint64_t which, ll
     s->rank = t.rank;
     if (t.rank)
         memcpy(s->dim, t.dim, t.rank * sizeof *s->dim);
+    if (o->cls == LLFI_CLASS_COMPOSITE)
+        llfi_infer_composite_result(g, of, which, s);
     return LLF_OK;
 }
 
@@ -221,8 +223,10 @@ llf_status llfi_infer_rule(const llf_graph *g, llf_op op, uint32_t count, const 
         return llfi_infer_index(g, op, count, arg, attr, at, guards, s);
     if (o->cls == LLFI_CLASS_REDUCE)
         return llfi_infer_reduce(g, op, arg[0], attr, at, guards, s);
+    if (llfi_attr_kind_of(o->attr) == LLFI_ATTR_KIND_SETTINGS)
+        return llfi_infer_composite(g, op, count, arg, attr, at, guards, s);
     return o->cls == LLFI_CLASS_VIEW ? llfi_infer_view(g, op, arg[0], attr, at, guards, s)
-                                     : infer_elementwise(g, op, arg, at, guards, s);
+                                     : llfi_infer_broadcast(g, op, count, arg, at, guards, s);
 }
 
 llf_status llfi_infer(llf_graph *g, llf_op op, uint32_t count, const llf_id *arg, uint64_t attr,

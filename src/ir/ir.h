@@ -36,11 +36,14 @@ typedef enum {
     LLFI_ATTR_KIND_PADS,
     LLFI_ATTR_KIND_IOTA,
     LLFI_ATTR_KIND_COUNT,
-    LLFI_ATTR_KIND_REDUCE
+    LLFI_ATTR_KIND_REDUCE,
+    LLFI_ATTR_KIND_SETTINGS
 } llfi_attr_kind;
 #define LLFI_INLINE_ARGS 3 /* operands that stand in the node itself; no EW op has more */
 /* An op's arity: one operand or more, all of the signature's first letter. */
 #define LLFI_VARIADIC UINT8_MAX
+/* An op's arity: so many (at most 6), and up to so many (at most 14). */
+#define LLFI_FROM_TO(least, most) (0x80 | (least) << 4 | (most))
 typedef struct {
     const char *name;
     uint8_t arity;
@@ -142,6 +145,17 @@ enum { LLFI_IOTA_DTYPE, LLFI_IOTA_AXIS, LLFI_IOTA_DIMS };
 enum { LLFI_COUNT_DTYPE, LLFI_COUNT_DIMS };
 /* A reduction: these words, then the axes, ascending. Read it with llfi_reduce_of. */
 enum { LLFI_REDUCE_KEEPDIMS, LLFI_REDUCE_OUT, LLFI_REDUCE_AXES };
+/* SETTINGS: these words, then the axes, ascending. Read it with llfi_settings_of. Floats are bits of f64. */
+typedef enum {
+    LLFI_SETTING_KEEPDIMS,
+    LLFI_SETTING_OUT,
+    LLFI_SETTING_AXIS,
+    LLFI_SETTING_CORRECTION,
+    LLFI_SETTING_EPS,
+    LLFI_SETTING_MOMENTUM,
+    LLFI_SETTING_REDUCTION,
+    LLFI_SETTING_AXES
+} llfi_setting;
 #define LLFI_REDUCE_NO_OUT (-1) /* ops that do not take `out` */
 #define LLFI_STOP_NONE (-1)     /* to the end; with a negative step to the beginning */
 #define LLFI_STOP_WHOLE (-2)    /* and from the end: negative step, the start is not written either */
@@ -217,17 +231,26 @@ static inline const llf_id *llfi_args(const llf_graph *g, const llfi_node *n)
 {
     return n->arity <= LLFI_INLINE_ARGS ? n->arg : g->operands.at + n->arg[0];
 }
-/* Has an op that many operands? The signature's letter of one of them. */
+/* How few and how many operands an op has. */
+static inline uint32_t llfi_op_least(const llfi_op_info *o)
+{
+    return o->arity == LLFI_VARIADIC ? 1 : o->arity & 0x80 ? o->arity >> 4 & 7 : o->arity;
+}
+static inline uint32_t llfi_op_most(const llfi_op_info *o)
+{
+    return o->arity == LLFI_VARIADIC ? UINT32_MAX : o->arity & 0x80 ? o->arity & 15 : o->arity;
+}
 static inline bool llfi_op_takes(const llfi_op_info *o, uint32_t count)
 {
-    return o->arity == LLFI_VARIADIC ? count > 0 : count == o->arity;
+    return count >= llfi_op_least(o) && count <= llfi_op_most(o);
 }
+/* The signature's letter of an operand. */
 static inline char llfi_op_letter(const llfi_op_info *o, uint32_t operand)
 {
     return o->sig[o->arity == LLFI_VARIADIC ? 0 : operand];
 }
 /* Values of an op: its own node, and RESULT nodes, always all of them, right behind it. */
-#define LLFI_RESULTS 2u /* no op has more */
+#define LLFI_RESULTS 3u /* no op has more */
 static inline uint32_t llfi_op_results(const llfi_op_info *o)
 {
     return (uint32_t)strlen(strchr(o->sig, ':') + 1);
@@ -348,6 +371,13 @@ typedef struct {
 } llfi_reduce;
 llfi_reduce llfi_reduce_of(const llf_graph *, llf_id);
 llf_dtype llfi_reduce_default(llf_dtype in); /* `out` of sum and prod where it is not given */
+/* infer_composite.c: of a COMPOSITE with an attribute of kind SETTINGS, and of its further results. */
+llf_status llfi_infer_composite(const llf_graph *, llf_op, uint32_t count, const llf_id *arg, uint64_t attr,
+                                llfi_place, llf_graph *guards, llfi_shape *);
+void llfi_infer_composite_result(const llf_graph *, llf_id of, uint64_t which, llfi_shape *);
+/* infer.c: numpy's broadcasting of all operands. */
+llf_status llfi_infer_broadcast(const llf_graph *, llf_op, uint32_t count, const llf_id *arg, llfi_place,
+                                llf_graph *guards, llfi_shape *);
 /* Text of a type or dim for a message; long ones are cut. */
 typedef struct {
     char text[160];
@@ -386,6 +416,9 @@ typedef struct {
     int64_t along;                 /* INT, IOTA: the axis */
     llf_dtype dtype;               /* IOTA, COUNT; REDUCE where has_dtype */
     bool all, keepdims, has_dtype; /* REDUCE; all: no axes are given */
+    uint32_t reduction;            /* SETTINGS: llf_reduction */
+    int64_t correction;            /* SETTINGS */
+    uint64_t eps, momentum;        /* SETTINGS: bits of f64 */
     union {
         int64_t axis[LLFI_RANK];
         llfi_dim dim[LLFI_RANK]; /* LLFI_DIM_NONE: -1 */
@@ -398,6 +431,29 @@ llf_status llfi_index_attr(llf_graph *, llf_op, uint32_t count, const llf_id *ar
                            llfi_place, uint64_t *attr);
 /* reduce.c: the same for a REDUCE op. */
 llf_status llfi_reduce_attr(llf_graph *, llf_op, llf_id x, const llfi_ask *, llfi_place, uint64_t *attr);
+/* The axes asked for of an operand of that type, as a set. */
+llf_status llfi_reduce_axes(llf_graph *, llf_op, uint32_t type, const llfi_ask *, llfi_place, uint32_t *axes);
+/* settings.c: the same for a composite with SETTINGS; what they are when not asked for; and the list read. */
+typedef struct {
+    uint32_t axes; /* bit k: axis k of the first operand */
+    bool keepdims, has_out;
+    llf_dtype out;
+    uint32_t axis;
+    int64_t correction;
+    double eps, momentum;
+    llf_reduction reduction;
+} llfi_settings;
+void llfi_settings_default(llfi_attr_id, llfi_ask *);
+llf_status llfi_settings_attr(llf_graph *, llf_op, uint32_t count, const llf_id *arg, const llfi_ask *,
+                              llfi_place, uint64_t *attr);
+llfi_settings llfi_settings_of(const llf_graph *, uint64_t attr);
+bool llfi_settings_ok(llfi_list);
+bool llfi_setting_find(llfi_attr_id, const char *text, size_t bytes,
+                       llfi_setting *); /* one that the attribute has */
+const char *llfi_setting_name(llfi_setting);
+bool llfi_setting_required(llfi_attr_id, llfi_setting);
+bool llfi_reduction_find(const char *text, size_t bytes, uint32_t *reduction);
+void llfi_settings_print(const llf_graph *, const llfi_node *, llfi_str *); /* ", axes=[1], eps=1e-6" */
 /* build_index.c: what is made of views and concat when it is built. `out`: as many ids as parts; E_... also
  * poisons. */
 typedef struct {

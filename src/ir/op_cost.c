@@ -31,6 +31,17 @@ static uint32_t cost_f32(llf_op op)
     case LLF_OP_SILU: return 20;
     case LLF_OP_GELU: return 40;
     case LLF_OP_SOFTPLUS: return 30;
+    case LLF_OP_SOFTMAX:
+    case LLF_OP_LOG_SOFTMAX:
+    case LLF_OP_LOGSUMEXP:
+    case LLF_OP_CROSS_ENTROPY:
+    case LLF_OP_VAR:
+    case LLF_OP_STD:
+    case LLF_OP_LAYER_NORM:
+    case LLF_OP_BATCH_NORM_TRAIN: return 12;
+    case LLF_OP_RMS_NORM:
+    case LLF_OP_L2_NORMALIZE:
+    case LLF_OP_BATCH_NORM: return 6;
     case LLF_OP_SOFTMAX_STATS: return 8;
     case LLF_OP_MOMENTS: return 5;
     default: return 1;

@@ -183,9 +183,11 @@ static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_w
         kind = bit == 1 ? LLFI_ATTR_KIND_DTYPE : bit == 2 ? LLFI_ATTR_KIND_DIMS : LLFI_ATTR_KIND_INT;
     if (kind == LLFI_ATTR_KIND_COUNT) /* dtype shape */
         kind = bit == 1 ? LLFI_ATTR_KIND_DTYPE : LLFI_ATTR_KIND_DIMS;
-    if (kind == LLFI_ATTR_KIND_REDUCE && bit == GIVEN_KEEPDIMS)
+    if (name->bytes == 8 && memcmp(name->text, "keepdims", 8) == 0)
         return llfi_fail_at(x->diag, LLF_E_PARSE, name->place, o->name,
                             "%s: keepdims stands alone, without a value", o->name);
+    if (kind == LLFI_ATTR_KIND_SETTINGS)
+        return llfi_parse_setting(p, o, name, &attr->ask);
     if (kind == LLFI_ATTR_KIND_REDUCE)
         kind = bit == GIVEN_AXES ? LLFI_ATTR_KIND_INTS : LLFI_ATTR_KIND_DTYPE;
     if (kind >= LLFI_ATTR_KIND_INTS)
@@ -206,7 +208,7 @@ static llf_status parse_attr(llfi_parser *p, const llfi_op_info *o, const llfi_w
                         llfi_attr_name(o->attr), what.text, llfi_attr_legal(o->attr));
 }
 
-/* All but a WORD and the parts of REDUCE must be given. */
+/* All but a WORD, the parts of REDUCE and most SETTINGS must be given. */
 static llf_status all_given(llfi_parser *p, const llfi_op_info *o, const attribute *attr, llfi_place at)
 {
     const char *word = llfi_attr_name(o->attr);
@@ -215,7 +217,10 @@ static llf_status all_given(llfi_parser *p, const llfi_op_info *o, const attribu
         return LLF_OK;
     for (uint32_t bit = 1; *word; bit <<= 1) {
         size_t bytes = strcspn(word, " ");
-        if (!(attr->given & bit))
+        llfi_setting setting;
+        if (!(attr->given & bit) &&
+            (kind != LLFI_ATTR_KIND_SETTINGS ||
+             (llfi_setting_find(o->attr, word, bytes, &setting) && llfi_setting_required(o->attr, setting))))
             return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name,
                                 "%s needs the attribute %.*s=", o->name, (int)bytes, word);
         word += bytes + (word[bytes] == ' ');
@@ -288,7 +293,8 @@ static llf_status end_of_line(llfi_parser *p, const char *behind)
 /* An attribute without a value. */
 static bool is_flag(const line *l, const llfi_word *w)
 {
-    return l->o && llfi_attr_kind_of(l->o->attr) == LLFI_ATTR_KIND_REDUCE && w->bytes == 8 &&
+    llfi_attr_kind kind = l->o ? llfi_attr_kind_of(l->o->attr) : LLFI_ATTR_KIND_NONE;
+    return (kind == LLFI_ATTR_KIND_REDUCE || kind == LLFI_ATTR_KIND_SETTINGS) && w->bytes == 8 &&
            memcmp(w->text, "keepdims", 8) == 0;
 }
 
@@ -315,7 +321,7 @@ static llf_status parse_arguments(llfi_parser *p, const line *l, attribute *attr
             if (is_flag(l, &name)) {
                 uint32_t bit;
                 LLF_TRY(give(p, l->o, &name, found.text, attr, &bit));
-                attrs = true;
+                attr->ask.keepdims = attrs = true;
                 continue;
             }
             *x = before;
@@ -357,15 +363,21 @@ static llf_status build_node(llfi_parser *p, const line *l, attribute *attr, llf
     uint32_t count = (uint32_t)p->operands.count;
     if (o->arity == LLFI_VARIADIC && count == 0)
         return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name, "%s takes at least 1 operand", o->name);
+    uint32_t least = llfi_op_least(o), most = llfi_op_most(o);
+    if (!llfi_op_takes(o, count) && least != most)
+        return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name, "%s takes %u to %u operands, not %u",
+                            o->name, least, most, count);
     if (!llfi_op_takes(o, count))
         return llfi_fail_at(p->lex.diag, LLF_E_PARSE, at, o->name, "%s takes %u operand%s, not %u", o->name,
-                            o->arity, o->arity == 1 ? "" : "s", count);
+                            most, most == 1 ? "" : "s", count);
     take_dtypes(p, o);
     LLF_TRY(make_operands(p, l));
     if (o->cls == LLFI_CLASS_VIEW)
         LLF_TRY(llfi_view_attr(p->g, op, p->arg.at[0], &attr->ask, at, &attr->value));
     if (o->cls == LLFI_CLASS_INDEX || o->cls == LLFI_CLASS_LEAF)
         LLF_TRY(llfi_index_attr(p->g, op, count, p->arg.at, &attr->ask, at, &attr->value));
+    if (llfi_attr_kind_of(o->attr) == LLFI_ATTR_KIND_SETTINGS)
+        LLF_TRY(llfi_settings_attr(p->g, op, count, p->arg.at, &attr->ask, at, &attr->value));
     if (o->cls == LLFI_CLASS_REDUCE) {
         if (!(attr->given & GIVEN_AXES))
             attr->ask.count = 0;
@@ -468,6 +480,8 @@ static llf_status parse_node(llfi_parser *p)
     attr.value = 0;
     LLF_TRY(parse_results(p, &comma));
     LLF_TRY(parse_op(p, &l));
+    if (l.o && llfi_attr_kind_of(l.o->attr) == LLFI_ATTR_KIND_SETTINGS)
+        llfi_settings_default(l.o->attr, &attr.ask);
     LLF_TRY(count_results(p, &l, comma));
     llf_status status = parse_arguments(p, &l, &attr, &made);
     if (status == LLF_OK && llfi_lex_peek(x) != '!') /* before operands are counted: no comma is no arity */

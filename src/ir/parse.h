@@ -43,6 +43,8 @@ bool llfi_parse_is_plan_line(const char *text, const char *end);
 llf_status llfi_parse_plan_line(llfi_parser *, const char *text, const char *end);
 /* An integer, signed. */
 llf_status llfi_parse_int(llfi_parser *, const char *op, const char *what, int64_t *);
+/* parse_settings.c: the value of one part of a SETTINGS attribute. */
+llf_status llfi_parse_setting(llfi_parser *, const llfi_op_info *, const llfi_word *name, llfi_ask *);
 /* parse_made.c: what stands on a line like an op and is several. */
 typedef enum { LLFI_MADE_NONE, LLFI_MADE_SPLIT, LLFI_MADE_STACK, LLFI_MADE_ROLL } llfi_made;
 typedef struct {

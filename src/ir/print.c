@@ -137,6 +137,10 @@ static void print_list(printer *p, const llfi_node *n, llfi_attr_kind kind)
         print_count(g, n, p->s);
         return;
     }
+    if (kind == LLFI_ATTR_KIND_SETTINGS) {
+        llfi_settings_print(g, n, p->s);
+        return;
+    }
     if (kind == LLFI_ATTR_KIND_REDUCE) {
         print_reduce(g, n, p->s);
         return;

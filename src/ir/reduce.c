@@ -13,9 +13,8 @@ static bool takes_out(llf_op op)
     return llfi_ops[op].attr == LLFI_ATTR_SUM;
 }
 
-/* The axes as a set. */
-static llf_status axes_of(llf_graph *g, llf_op op, uint32_t type, const llfi_ask *ask, llfi_place at,
-                          uint32_t *axes)
+llf_status llfi_reduce_axes(llf_graph *g, llf_op op, uint32_t type, const llfi_ask *ask, llfi_place at,
+                            uint32_t *axes)
 {
     const char *name = llfi_ops[op].name;
     uint32_t rank = llfi_type_at(g, type).rank;
@@ -47,7 +46,7 @@ llf_status llfi_reduce_attr(llf_graph *g, llf_op op, llf_id x, const llfi_ask *a
                             name);
     uint32_t type = llfi_node_at(g, x)->type, axes, words = LLFI_REDUCE_AXES;
     int64_t word[LLFI_REDUCE_AXES + LLFI_RANK];
-    LLF_TRY(axes_of(g, op, type, ask, at, &axes));
+    LLF_TRY(llfi_reduce_axes(g, op, type, ask, at, &axes));
     llf_dtype out = ask->has_dtype ? ask->dtype : llfi_reduce_default(llfi_type_at(g, type).dtype);
     word[LLFI_REDUCE_KEEPDIMS] = ask->keepdims;
     word[LLFI_REDUCE_OUT] = takes_out(op) ? (int64_t)out : LLFI_REDUCE_NO_OUT;

@@ -196,8 +196,30 @@ static void nodes_know_their_places(void **state)
 }
 
 /* Every op, with every dtype that its set has, goes through text. */
+/* All of them, and none as it is when not given. */
+static void put_settings(llfi_str *s, const llfi_op_info *o, llf_dtype dtype)
+{
+    static const char *const value[][2] = {{"axes", ", axes=[]"},
+                                           {"keepdims", ", keepdims"},
+                                           {"out", NULL},
+                                           {"axis", ", axis=0"},
+                                           {"eps", ", eps=0.001953125"},
+                                           {"correction", ", correction=2"},
+                                           {"momentum", ", momentum=-1e99"},
+                                           {"reduction", ", reduction=sum"}};
+    const char *word = llfi_attr_name(o->attr);
+    while (*word) {
+        size_t bytes = strcspn(word, " "), k = 0;
+        while (strlen(value[k][0]) != bytes || memcmp(value[k][0], word, bytes) != 0)
+            k++;
+        llfi_str_puts(s, value[k][1] ? value[k][1] : dtype == LLF_F64 ? ", out=f32" : ", out=f64");
+        word += bytes + (word[bytes] == ' ');
+    }
+}
+
 static void every_op_round_trips(void **state)
 {
+    static const char *const more[] = {"", ", %1", ", %1, %2"};
     llf_context *cx = *state;
     for (uint32_t op = 0; op < LLF_OPS; op++) {
         const llfi_op_info *o = &llfi_ops[op];
@@ -208,8 +230,8 @@ static void every_op_round_trips(void **state)
             llfi_str s;
             llfi_str_init(&s, &cx->mem);
             llfi_str_printf(&s, "graph @g(%%x: %s[N], %%c: bool[N], %%i: i64[N]) {\n  %%0%s = %s",
-                            llf_dtype_name((llf_dtype)d), llfi_op_results(o) > 1 ? ", %1" : "", o->name);
-            uint32_t arity = o->arity == LLFI_VARIADIC ? 5 : o->arity;
+                            llf_dtype_name((llf_dtype)d), more[llfi_op_results(o) - 1], o->name);
+            uint32_t arity = o->arity == LLFI_VARIADIC ? 5 : llfi_op_most(o);
             for (uint32_t i = 0; i < arity; i++) {
                 char letter = llfi_op_letter(o, i);
                 bool literal = op == LLF_OP_PAD && i; /* of rank 0 */
@@ -218,11 +240,13 @@ static void every_op_round_trips(void **state)
                                                   : d <= LLF_BF16 ? "1.0"
                                                                   : "1"
                                 : letter == 'b' ? "%c"
-                                : letter == 'i' ? "%i"
+                                : letter == 'i' ? (op == LLF_OP_CROSS_ENTROPY ? "1:i64" : "%i")
                                                 : "%x");
             }
             if (o->attr == LLFI_ATTR_AXIS)
                 llfi_str_puts(&s, ", axis=0");
+            if (llfi_attr_kind_of(o->attr) == LLFI_ATTR_KIND_SETTINGS)
+                put_settings(&s, o, (llf_dtype)d);
             if (o->attr == LLFI_ATTR_BY)
                 llfi_str_puts(&s, ", by=[1:N]");
             if (o->attr == LLFI_ATTR_IOTA)

@@ -255,6 +255,7 @@ static void one_class(llfi_class cls, bool exact)
                              : o->attr == LLFI_ATTR_APPROXIMATE ? 2
                                                                 : 1;
             bool wanted = o->cls == cls && (cls != LLFI_CLASS_EW || exact == !!(o->flags & LLF_F_EXACT));
+            wanted = wanted && llfi_attr_kind_of(o->attr) != LLFI_ATTR_KIND_SETTINGS; /* these want axes */
             for (uint64_t a = 0; wanted && llfi_set_has(o->set, (llf_dtype)dtype) && a < attrs;
                  a++, checked++)
                 check(cx, (llf_op)op, (llf_dtype)dtype, a);
