@@ -52,6 +52,7 @@ run 3 "$bin/embed" nvptx
 run 0 golden # its nvptx checks skip themselves where there is no device
 run 77 "$bin/random_pointwise" --count "$count" --seed 1 --parts 30 --target nvptx
 run 77 "$bin/random_pointwise" --count "$count" --seed 500001 --views 40 --strides 40 --parts 30 --target nvptx
+run 77 "$bin/random_pointwise" --count "$count" --seed 900001 --reduce 20 --views 30 --strides 30 --parts 20 --target nvptx
 run 3 "$bin/llfuse-bench" --target nvptx --set N=100003,B=5,M=1001,V=5000,T=333 --check --warm
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 if [ -x "$sanitizer" ]; then

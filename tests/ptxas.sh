@@ -47,7 +47,7 @@ for arch in sm_75 sm_80 sm_90a; do
         done
     done
     mkdir -p "$FOLDER/$arch/random"
-    for mix in "--views 0" "--views 40" "--views 40 --strides 60" "--views 40 --parts 60"; do
+    for mix in "--views 0" "--views 40" "--views 40 --strides 60" "--views 40 --parts 60" "--views 20 --reduce 30"; do
         "$BIN/random_pointwise" --emit-ptx "$FOLDER/$arch/random" --count "${LLFUSE_PTXAS_COUNT:-110}" --seed 1 \
             $mix --target nvptx:$arch --threads "$jobs" >"$FOLDER/random.log" 2>&1 || {
             cat "$FOLDER/random.log" >&2

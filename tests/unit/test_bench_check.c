@@ -255,6 +255,36 @@ static void gathers_and_choices(void **state)
     }
 }
 
+/* Whole rows: before and behind other nodes, over axes that do not stand together, of two results, of
+ * nothing. A wrong bit of any is found. */
+static void reductions_by_rows(void **state)
+{
+    (void)state;
+    static const char *const graphs[] = {
+        "graph @t(%x: f32[3, N, 5], %y: f32[N]) {\n"
+        "  %0 = mul %x, 0.1\n  %1 = sum %0, axes=[0, 2]\n  %2 = sub %1, %y\n  ret %2\n}\n",
+        "graph @t(%x: f32[N, 1500]) {\n"
+        "  %0, %1 = moments %x, axes=[-1], keepdims\n  %n = count dtype=f32, shape=[1500]\n"
+        "  %2 = div %1, %n\n  %3 = add %0, %2\n  ret %3\n}\n",
+        "graph @t(%x: f32[N, 9]) {\n  %0 = argmax %x, axes=[0]\n  %1 = cast %0, dtype=i32\n  ret %1\n}\n",
+        "graph @t(%x: f32[N, 0]) {\n  %0 = prod %x, axes=[1]\n  %1 = neg %0\n  ret %1\n}\n",
+    };
+    for (size_t k = 0; k < LLFI_COUNT(graphs); k++) {
+        fixture f;
+        begin(&f, graphs[k], 6);
+        if (!holds(&f))
+            fail_msg("%s: %s", graphs[k], f.v.why);
+        for (size_t i = 0; i < f.bytes; i += 4) {
+            f.output[i] = (char)(f.output[i] ^ 1);
+            assert_false(holds(&f));
+            f.output[i] = (char)(f.output[i] ^ 1);
+        }
+        spoil = true;
+        assert_false(holds(&f));
+        end(&f);
+    }
+}
+
 static void nothing_to_compute(void **state)
 {
     (void)state;
@@ -276,6 +306,7 @@ int main(void)
                                        cmocka_unit_test(a_wrong_node_is_found),
                                        cmocka_unit_test(functions_keep_their_bound),
                                        cmocka_unit_test(gathers_and_choices),
+                                       cmocka_unit_test(reductions_by_rows),
                                        cmocka_unit_test(nothing_to_compute)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
