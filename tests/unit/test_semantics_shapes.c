@@ -1,6 +1,6 @@
 /* Cases of the semantics on shapes, sizes, aliasing and bad arguments, each by its id: B21, B25, B30, B52.
- * (B19, B27, B42: test_runtime_strides; B21 in code: golden target/index_*; B32: golden fuse/b32_*; B39:
- * test_passes_linear.) */
+ * (B19, B27, B42: test_runtime_strides; B21 in code: golden target/b21_*; B32: golden fuse/b32_*; B39:
+ * test_semantics_gru, test_passes_linear; B52: test_runtime_threads, test_semantics_null, too.) */
 #include "runtime_util.h"
 
 static const llf_options host = {.size = sizeof host, .target = "host", .compile_threads = 1};
@@ -154,6 +154,84 @@ static void b30_in_place_only_at_the_same_index(void **state)
     test_close(&r);
 }
 
+/* B30 (e): a window of x replaced, then x zeroed, by the caller and by the program itself, in place where the
+ * plan proves that every read comes first: the result is what it was, or the buffer is refused. */
+static void b30_what_was_returned_stays(void **state)
+{
+    (void)state;
+    static const char *const heuristics[] = {"none", "primitive", "greedy"};
+    static const char text[] =
+        "graph @scatter(%x: f32[N], %w: f32[8]) {\n  %a = slice %x, at=[:4]\n  %b = slice %x, at=[12:]\n"
+        "  %0 = concat %a, %w, %b, axis=0\n  %1 = mul %x, 0.0\n  ret %0, %1\n}\n";
+    enum { N = 1000 };
+    for (size_t h = 0; h < LLFI_COUNT(heuristics); h++) {
+        float x[N], w[8], y[N], zero[N];
+        test_road r = {.cx = llf_context_create(NULL)};
+        llf_options o = host;
+        o.heuristic = heuristics[h];
+        if (llf_graph_parse(r.cx, text, strlen(text), "case", &r.g) != LLF_OK ||
+            llf_compile(r.cx, r.g, &o, &r.p) != LLF_OK || llf_program_load(r.cx, r.p, 1, &r.l) != LLF_OK ||
+            llf_execution_create(r.cx, r.l, &r.e) != LLF_OK)
+            fail_msg("%s", llf_last_error(r.cx)->message);
+        bind_to(r.e, 0, test_vector(LLF_F32, x, N));
+        bind_to(r.e, 1, test_vector(LLF_F32, w, 8));
+        bind_to(r.e, 2, test_vector(LLF_F32, y, N));
+        for (int inside = 0; inside < 3;
+             inside++) { /* zeroed by the caller; by the program; y in place of x */
+            for (int i = 0; i < N; i++)
+                x[i] = (float)(i + 1);
+            for (int i = 0; i < 8; i++)
+                w[i] = (float)(-i - 1);
+            bind_to(r.e, 2, test_vector(LLF_F32, inside == 2 ? x : y, N));
+            bind_to(r.e, 3, test_vector(LLF_F32, inside == 1 ? x : zero, N));
+            llf_status status = llf_prepare(r.e);
+            assert_true(status == LLF_OK || (inside && status == LLF_E_ALIAS));
+            if (status != LLF_OK)
+                continue;
+            assert_ok(r.e, llf_run(r.e, NULL));
+            if (!inside)
+                memset(x, 0, sizeof x);
+            for (int i = 0; i < N; i++) {
+                float got = inside == 2 ? x[i] : y[i];
+                if (got != (i >= 4 && i < 12 ? (float)(3 - i) : (float)(i + 1)))
+                    fail_msg("%s, %d: element %d is %g", heuristics[h], inside, i, (double)got);
+                assert_true((inside == 1 ? x[i] : zero[i]) == 0.0F);
+            }
+        }
+        test_close(&r);
+    }
+}
+
+/* B52: four times 2^30 are 2^32, not 0: where it is compiled, launched and bound. No byte is touched. */
+static void b52_extents_do_not_wrap(void **state)
+{
+    (void)state;
+    static const char text[] = "graph @wide(%a: bool[N], %b: bool[1073741824]) {\n"
+                               "  %0 = concat %a, %b, %a, %b, axis=0\n  ret %0\n}\n";
+    const int64_t part = INT64_C(1) << 30;
+    test_road r;
+    open_text(&r, text);
+    for (int i = 0; i < 2; i++) /* far from each other, and from NULL */
+        bind_to(r.e, (uint32_t)i, test_vector(LLF_BOOL, (void *)((uintptr_t)(i + 1) << 34), part));
+    const int64_t wrong[] = {0, 1, part, (INT64_C(1) << 32) - 1, (INT64_C(1) << 32) + part};
+    for (size_t i = 0; i < LLFI_COUNT(wrong); i++) {
+        bind_to(r.e, 2, test_vector(LLF_BOOL, (void *)((uintptr_t)1 << 36), wrong[i]));
+        assert_refused(llf_prepare(r.e), LLF_E_GUARD, llf_execution_error(r.e)->message, "4294967296");
+    }
+    bind_to(r.e, 2, test_vector(LLF_BOOL, (void *)((uintptr_t)1 << 36), INT64_C(1) << 32));
+    assert_ok(r.e, llf_prepare(r.e));
+    const llfi_schedule *s = r.e->schedule[0];
+    int64_t extent[8];
+    const void *data[8] = {NULL};
+    assert_in_range(s->dims, 1, 8);
+    for (uint32_t d = 0; d < s->dims; d++)
+        assert_true(llfi_dim_eval(r.p->graph->dims, s->dim[d], &part, &extent[d]));
+    llfi_launch l = {.extent = extent, .data = data};
+    assert_int_equal(s->skeleton->launch(s, &l), LLF_OK);
+    assert_int_equal(l.value[0], INT64_C(1) << 32);
+    test_close(&r);
+}
+
 /* B52: sizes and strides over 2^63, and NULL: an error, never a crash or a size that wrapped. */
 static void b52_sizes_do_not_wrap(void **state)
 {
@@ -224,6 +302,8 @@ int main(void)
         cmocka_unit_test(b25_nothing_is_launched_for_nothing),
         cmocka_unit_test(b30_outputs_are_buffers_of_their_own),
         cmocka_unit_test(b30_in_place_only_at_the_same_index),
+        cmocka_unit_test(b30_what_was_returned_stays),
+        cmocka_unit_test(b52_extents_do_not_wrap),
         cmocka_unit_test(b52_sizes_do_not_wrap),
         cmocka_unit_test(b52_axes_are_checked),
     };
