@@ -19,7 +19,7 @@ static void nothing_is_given(void **state)
     llf_execution *e = (llf_execution *)&t;
     char *out = (char *)&t;
     size_t bytes = 1;
-    llf_id two[2] = {7, 7};
+    llf_id two[3] = {7, 7, 7};
     const int64_t four = 4;
     llf_context_destroy(NULL);
     llf_graph_destroy(NULL);
@@ -48,6 +48,7 @@ static void nothing_is_given(void **state)
     assert_int_equal(llf_hint(NULL, 0, LLF_HINT_FUSE), LLF_E_ARG);
     assert_int_equal(llf_split(NULL, 0, 0, 2, NULL, two), LLF_E_ARG);
     assert_int_equal(llf_moments(NULL, 0, 0, NULL, false, two), LLF_E_ARG);
+    assert_int_equal(llf_batch_norm_train(NULL, 0, 0, 0, 0, 0, 1, 0, 0, two), LLF_E_ARG);
     assert_int_equal(llf_symbol(NULL, "N"), 0);
     const llf_id none[] = {llf_input(NULL, "x", LLF_F32, 1, &four),
                            llf_scalar(NULL, "s", LLF_F32),
@@ -75,7 +76,21 @@ static void nothing_is_given(void **state)
                            llf_pad(NULL, 0, 0, NULL),
                            llf_take(NULL, 0, 0, 0),
                            llf_iota(NULL, LLF_F32, 1, &four, 0),
-                           llf_roll(NULL, 0, 1, NULL)};
+                           llf_roll(NULL, 0, 1, NULL),
+                           llf_mean(NULL, 0, 1, &four, false),
+                           llf_mean_as(NULL, 0, 1, &four, false, LLF_F32),
+                           llf_var(NULL, 0, 1, &four, false, 1),
+                           llf_std(NULL, 0, 1, &four, false, 1),
+                           llf_softmax(NULL, 0, 1, &four),
+                           llf_log_softmax(NULL, 0, 1, &four),
+                           llf_logsumexp(NULL, 0, 1, &four, false),
+                           llf_layer_norm(NULL, 0, 0, 0, 1, &four, 0),
+                           llf_rms_norm(NULL, 0, 0, 1, &four, 0),
+                           llf_l2_normalize(NULL, 0, 1, &four, 0),
+                           llf_batch_norm(NULL, 0, 0, 0, 0, 0, 1, 0),
+                           llf_cross_entropy(NULL, 0, 0, 0, LLF_REDUCTION_SUM),
+                           llf_cross_entropy_as(NULL, 0, 0, 0, LLF_REDUCTION_SUM, LLF_F32),
+                           llf_mse(NULL, 0, 0, LLF_REDUCTION_SUM)};
     for (size_t i = 0; i < LLFI_COUNT(none); i++)
         if (none[i] != LLF_NONE)
             fail_msg("call %zu gives %u", i, none[i]);
@@ -118,6 +133,17 @@ static void lists_are_missing(void **state)
         case 18: bad = llf_roll(g, x, 1, NULL); break;
         case 19: bad = llf_flip(g, LLF_NONE, 0, NULL); break;
         case 20: bad = llf_output(g, LLF_NONE) ? LLF_NONE : 0; break;
+        case 21: bad = llf_mean(g, x, 1, NULL, false); break;
+        case 22: bad = llf_mean_as(g, x, 1, NULL, false, LLF_F64); break;
+        case 23: bad = llf_var(g, x, 1, NULL, false, 1); break;
+        case 24: bad = llf_std(g, x, 1, NULL, false, 1); break;
+        case 25: bad = llf_softmax(g, x, 1, NULL); break;
+        case 26: bad = llf_log_softmax(g, x, 1, NULL); break;
+        case 27: bad = llf_logsumexp(g, x, 1, NULL, false); break;
+        case 28: bad = llf_layer_norm(g, x, s, s, 1, NULL, 1e-5); break;
+        case 29: bad = llf_rms_norm(g, x, s, 1, NULL, 1e-5); break;
+        case 30: bad = llf_l2_normalize(g, x, 1, NULL, 1e-5); break;
+        case 31: bad = llf_batch_norm_train(g, x, s, s, s, s, 1, 1e-5, 0.1, NULL) ? LLF_NONE : 0; break;
         default: bad = LLF_NONE;
         }
         bool more = g->poisoned != LLF_OK; /* the last one is none */
@@ -126,7 +152,7 @@ static void lists_are_missing(void **state)
         llf_graph_destroy(g);
         llf_context_destroy(cx);
         if (!more) {
-            assert_int_equal(how, 21);
+            assert_int_equal(how, 32);
             break;
         }
     }
