@@ -51,15 +51,17 @@ static llf_id finish(llf_graph *g, llf_op op, uint32_t most, const llf_id *arg, 
         status = fail(g, LLF_E_ARG, op, "no such reduction");
     if (status == LLF_OK)
         status = llfi_settings_attr(g, op, count, arg, ask, nowhere, &attr);
-    return status == LLF_OK ? llfi_build_n(g, op, count, arg, attr, UINT32_MAX, nowhere)
-                            : llfi_poison(g, status);
+    llf_id id = LLF_NONE;
+    if (status == LLF_OK)
+        id = llfi_build_n(g, op, count, arg, attr, UINT32_MAX, nowhere);
+    return id == LLF_NONE ? llfi_build_failed(g, status == LLF_OK ? g->poisoned : status) : id;
 }
 
 static llf_id with_axes(llf_graph *g, llf_op op, uint32_t most, const llf_id *arg, uint32_t count,
                         const int64_t *axes, llfi_ask *ask)
 {
     llf_status status = axes_of(g, op, count, axes, ask);
-    return status == LLF_OK ? finish(g, op, most, arg, ask) : llfi_poison(g, status);
+    return status == LLF_OK ? finish(g, op, most, arg, ask) : llfi_build_failed(g, status);
 }
 
 static uint64_t bits(double x)

@@ -64,6 +64,7 @@ CALL(reshape_sizes, llf_reshape(g, in[A], 2, LIST(3, 7)))
 CALL(reshape_hole, llf_reshape(g, in[A], 2, LIST(3, LLF_INFER)))
 CALL(reshape_holes, llf_reshape(g, in[A], 2, LIST(LLF_INFER, LLF_INFER)))
 CALL(reshape_far, llf_reshape(g, in[N8], 2, LIST(BIG, BIG)))
+CALL(softmax_axis, llf_softmax(g, in[A], 1, LIST(2)))
 CALL(broadcast_sizes, llf_broadcast_to(g, in[A], 3, LIST(2, 4, 6)))
 CALL(broadcast_rank, llf_broadcast_to(g, in[A], 1, LIST(5)))
 CALL(broadcast_bytes, llf_broadcast_to(g, in[A], 3, LIST(BIG, 4, 5)))
@@ -173,6 +174,8 @@ static const struct {
      "reshape: [4611686018427387904, 4611686018427387904] has more than 2^63-1 elements, or an extent beyond "
      "the limits",
      reshape_far, NULL},
+    {"%y = softmax %a, axes=[2]", LLF_E_TYPE, "softmax: axis 2 is out of range: operand 1 is f32[4, 5]",
+     softmax_axis, NULL},
     {"%y = broadcast_to %a, shape=[2, 4, 6]", LLF_E_TYPE,
      "broadcast_to: axis 2: 5 does not stretch to 6: f32[4, 5] to [2, 4, 6]", broadcast_sizes, NULL},
     {"%y = broadcast_to %a, shape=[5]", LLF_E_TYPE, "broadcast_to: f32[4, 5] has rank 2, over the shape's 1",
@@ -302,6 +305,39 @@ static void executions_name_values(void **state)
     llf_graph_destroy(g);
 }
 
+/* An intermediate value that no memory can hold is told by its op and type. */
+static void temporaries_are_named(void **state)
+{
+    llf_context *cx = *state;
+    llf_graph *g = test_parse(cx, "graph @g(%x: f32[N], %y: f32[M], %s: f32[]) {\n"
+                                  "  %0 = broadcast_to %s, shape=[N, M]\n  %wide = neg %0\n"
+                                  "  %2 = slice %wide, at=[0:1, 0:3]\n  %3 = exp %2\n  ret %3\n}\n");
+    llf_program *p;
+    llf_loaded *l;
+    llf_execution *e;
+    llf_options o = {.size = sizeof o, .target = "host", .heuristic = "none"};
+    if (llf_compile(cx, g, &o, &p) != LLF_OK || llf_program_load(cx, p, 1, &l) != LLF_OK ||
+        llf_execution_create(cx, l, &e) != LLF_OK)
+        fail_msg("%s", llf_last_error(cx)->message);
+    float one = 1, out[3];
+    llf_tensor t = {.data = &one, .dtype = LLF_F32, .rank = 1, .strided = true};
+    t.shape[0] = INT64_C(1) << 32; /* one element, again and again */
+    assert_int_equal(llf_bind(e, 0, &t), LLF_OK);
+    assert_int_equal(llf_bind(e, 1, &t), LLF_OK);
+    t = (llf_tensor){.data = &one, .dtype = LLF_F32};
+    assert_int_equal(llf_bind(e, 2, &t), LLF_OK);
+    t = (llf_tensor){.data = out, .dtype = LLF_F32, .rank = 2, .shape = {1, 3}};
+    assert_int_equal(llf_bind(e, 3, &t), LLF_OK);
+    assert_int_equal(llf_prepare(e), LLF_E_LIMIT);
+    assert_string_equal(llf_execution_error(e)->message,
+                        "t.llf:3:11: neg: the intermediate value f32[N, M] takes more bytes than there are "
+                        "addresses, in %wide");
+    llf_execution_destroy(e);
+    llf_loaded_destroy(l);
+    llf_program_destroy(p);
+    llf_graph_destroy(g);
+}
+
 /* ---- when it is compiled */
 
 static void compiling_names_op_and_axis(void **state)
@@ -334,11 +370,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(text_is_told),
-        TEST(calls_are_told),
-        TEST(guards_name_values),
-        TEST(executions_name_values),
-        TEST(compiling_names_op_and_axis),
+        TEST(text_is_told),           TEST(calls_are_told),        TEST(guards_name_values),
+        TEST(executions_name_values), TEST(temporaries_are_named), TEST(compiling_names_op_and_axis),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,7 @@ static void a_child_compiles_and_runs(void **state)
     llf_context *cx = llf_context_create(NULL);
     llf_program *p;
     llf_loaded *l;
-    llf_execution *e;
+    llf_execution *e = NULL;
     static float x[N], y[N];
     if (make(cx, 0, 3, &p, &l) != LLF_OK || llf_execution_create(cx, l, &e) != LLF_OK)
         fail_msg("%s", llf_last_error(cx)->message);

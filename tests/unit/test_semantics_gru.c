@@ -10,7 +10,8 @@
 
 #include <time.h>
 
-enum { SIZES = 5, LEAST = 1000, SAMPLES = 5 };
+enum { SIZES = 5, SAMPLES = 5 };
+#define LEAST 1000u
 #define NOISE_MS 1.0 /* what a stage may take more whatever its nodes */
 
 /* Gate `which` of step `t`: x[t, which, :]. */
@@ -104,10 +105,10 @@ static void unrolled_loops_compile_in_linear_time(void **state)
         double all = 0;
         for (int s = 0; s < STAGE_COUNT; s++)
             all += t[k].ms[s];
-        print_message("%d nodes: %.1f ms\n", LEAST << k, all);
+        print_message("%u nodes: %.1f ms\n", LEAST << k, all);
     }
     if (stage >= 0)
-        fail_msg("%s: %d nodes take %.1f ms, half of them %.1f ms", linear_stage_names[stage], LEAST << size,
+        fail_msg("%s: %u nodes take %.1f ms, half of them %.1f ms", linear_stage_names[stage], LEAST << size,
                  t[size].ms[stage], t[size - 1].ms[stage]);
     llf_context_destroy(cx);
 }
