@@ -1,6 +1,6 @@
 #!/bin/sh
 # tests/ptxas.sh [BUILD]: ptxas, as an independent judge, takes every PTX we make for sm_75, sm_80 and sm_90a without
-# spills or stack: all bench cases and all golden graphs (heuristics greedy and none), 110 random graphs of each of four mixes (all
+# spills or stack: all bench cases and all golden graphs (heuristics greedy and none), 50 random graphs of each of five mixes (all
 # heuristics; LLFUSE_PTXAS_COUNT graphs when set) and llfuse-bench's own kernels. Prints the registers of each case.
 # Needs ptxas, no GPU. What was judged stays in BUILD/ptxas, each FILE.ptx beside ptxas's words, FILE.ptx.log.
 # Exit: 0 all taken, 1 something refused, spilled or not compiled (named), 2 ptxas or the build is missing.
@@ -48,7 +48,7 @@ for arch in sm_75 sm_80 sm_90a; do
     done
     mkdir -p "$FOLDER/$arch/random"
     for mix in "--views 0" "--views 40" "--views 40 --strides 60" "--views 40 --parts 60" "--views 20 --reduce 30"; do
-        "$BIN/random_pointwise" --emit-ptx "$FOLDER/$arch/random" --count "${LLFUSE_PTXAS_COUNT:-110}" --seed 1 \
+        "$BIN/random_pointwise" --emit-ptx "$FOLDER/$arch/random" --count "${LLFUSE_PTXAS_COUNT:-50}" --seed 1 \
             $mix --target nvptx:$arch --threads "$jobs" >"$FOLDER/random.log" 2>&1 || {
             cat "$FOLDER/random.log" >&2
             echo "random graphs ($mix) for $arch" >>"$FOLDER/not-compiled"

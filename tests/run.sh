@@ -161,7 +161,7 @@ if [ $quick = 1 ]; then
 else
     check ci 20000 -L nogpu
     if ! grep -q 'building the CPU target alone' build/ci.log && { command -v ptxas || [ -x /usr/local/cuda/bin/ptxas ]; } >/dev/null 2>&1; then
-        step "ptxas: every case and golden graph, 440 random ones, sm_75 sm_80 sm_90a, no spills" sh tests/ptxas.sh build/ci
+        step "ptxas: every case and golden graph, 250 random ones, sm_75 sm_80 sm_90a, no spills" sh tests/ptxas.sh build/ci
     else
         skip "ptxas" "no CUDA toolkit on this machine"
     fi

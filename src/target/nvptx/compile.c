@@ -46,8 +46,9 @@ static void attributes(llfi_site *s, bool part)
         LLVMSetFunctionCallConv(s->function, PTX_KERNEL);
         snprintf(text, sizeof text, "%u,1,1", s->schedule->threads);
         llfi_llvm_attribute(lx, s->function, "nvvm.maxntid", text);
-        if (s->schedule->tile.full ||
-            s->schedule->row.rows) /* else ptxas may spill two words for one block more */
+        bool old_runs = s->schedule->runs && s->emit.target->sm < 90;
+        if (s->schedule->tile.full || s->schedule->row.rows ||
+            old_runs) /* else ptxas may spill two words for one block more */
             llfi_llvm_attribute(lx, s->function, "nvvm.minctasm", "1");
         llfi_nvptx_want_hints(lx, s->function, s->schedule);
         llfi_nvptx_annotate_threads(lx, s->emit.module, s->function, s->schedule->threads);
