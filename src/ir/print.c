@@ -85,14 +85,20 @@ static void print_pad(const llf_graph *g, int64_t word, llfi_str *s)
         llfi_dim_print(g->dims, (llfi_dim)word, s);
 }
 
+/* The dims of a list from word `first` on. */
+static void print_extents(const llf_graph *g, llfi_list l, uint32_t first, llfi_str *s)
+{
+    for (uint32_t i = first; i < l.count; i++) {
+        llfi_str_puts(s, i > first ? ", " : "");
+        llfi_dim_print(g->dims, (llfi_dim)l.at[i], s);
+    }
+}
+
 static void print_iota(const llf_graph *g, const llfi_node *n, llfi_str *s)
 {
     llfi_list l = llfi_list_at(g, n->attr);
     llfi_str_printf(s, " dtype=%s, shape=[", llf_dtype_name((llf_dtype)l.at[LLFI_IOTA_DTYPE]));
-    for (uint32_t i = LLFI_IOTA_DIMS; i < l.count; i++) {
-        llfi_str_puts(s, i > LLFI_IOTA_DIMS ? ", " : "");
-        llfi_dim_print(g->dims, (llfi_dim)l.at[i], s);
-    }
+    print_extents(g, l, LLFI_IOTA_DIMS, s);
     llfi_str_printf(s, "], axis=%lld", (long long)l.at[LLFI_IOTA_AXIS]);
 }
 
@@ -118,10 +124,7 @@ static void print_count(const llf_graph *g, const llfi_node *n, llfi_str *s)
 {
     llfi_list l = llfi_list_at(g, n->attr);
     llfi_str_printf(s, " dtype=%s, shape=[", llf_dtype_name((llf_dtype)l.at[LLFI_COUNT_DTYPE]));
-    for (uint32_t i = LLFI_COUNT_DIMS; i < l.count; i++) {
-        llfi_str_puts(s, i > LLFI_COUNT_DIMS ? ", " : "");
-        llfi_dim_print(g->dims, (llfi_dim)l.at[i], s);
-    }
+    print_extents(g, l, LLFI_COUNT_DIMS, s);
     llfi_str_puts(s, "]");
 }
 

@@ -479,12 +479,7 @@ static llf_status join(columns *c)
     LLVMBasicBlockRef roads[2] = {whole, LLVMGetInsertBlock(b)};
     LLVMBuildBr(b, both);
     LLVMPositionBuilderAtEnd(b, both);
-    for (uint32_t f = 0; f < t->folds; f++)
-        for (uint32_t k = 0; k < t->fold[f].fold.states; k++) {
-            LLVMValueRef phi = LLVMBuildPhi(b, LLVMTypeOf(before[f].v[k]), "");
-            LLVMAddIncoming(phi, (LLVMValueRef[]){before[f].v[k], t->fold[f].state.v[k]}, roads, 2);
-            t->fold[f].state.v[k] = phi;
-        }
+    llfi_rows_meet(t, before, roads);
     return e->status;
 }
 

@@ -461,12 +461,7 @@ static llf_status join_pieces(llfi_rows *t, LLVMValueRef pieces, LLVMValueRef pi
     LLVMBasicBlockRef roads[2] = {whole, LLVMGetInsertBlock(b)};
     LLVMBuildBr(b, both);
     LLVMPositionBuilderAtEnd(b, both);
-    for (uint32_t i = 0; i < t->folds; i++)
-        for (uint32_t k = 0; k < t->fold[i].fold.states; k++) {
-            LLVMValueRef phi = LLVMBuildPhi(b, LLVMTypeOf(before[i].v[k]), "");
-            LLVMAddIncoming(phi, (LLVMValueRef[]){before[i].v[k], t->fold[i].state.v[k]}, roads, 2);
-            t->fold[i].state.v[k] = phi;
-        }
+    llfi_rows_meet(t, before, roads);
     return e->status;
 }
 

@@ -103,6 +103,8 @@ llfi_state llfi_rows_nothing(llfi_emit *, const llfi_fold *);
 /* Elements [begin, begin + size) and those behind, as many at most, of a row of `length`; all i64. */
 llfi_state llfi_rows_pair(llfi_emit *, const llfi_fold *, llfi_state a, llfi_state b, LLVMValueRef begin,
                           LLVMValueRef size, LLVMValueRef length);
+/* Two roads come together here: the folds' states are `before` by the first, as they stand by the second. */
+void llfi_rows_meet(llfi_rows *, const llfi_state *before, LLVMBasicBlockRef *road);
 /* The results of the phase. */
 void llfi_rows_bind(llfi_rows *);
 

@@ -140,6 +140,17 @@ llf_status llfi_rows_chunk(llfi_rows *t, const llfi_rows_place *at)
     return status;
 }
 
+void llfi_rows_meet(llfi_rows *t, const llfi_state *before, LLVMBasicBlockRef *road)
+{
+    LLVMBuilderRef b = t->s->emit.b;
+    for (uint32_t i = 0; i < t->folds; i++)
+        for (uint32_t k = 0; k < t->fold[i].fold.states; k++) {
+            LLVMValueRef phi = LLVMBuildPhi(b, LLVMTypeOf(before[i].v[k]), "");
+            LLVMAddIncoming(phi, (LLVMValueRef[]){before[i].v[k], t->fold[i].state.v[k]}, road, 2);
+            t->fold[i].state.v[k] = phi;
+        }
+}
+
 /* ---- results */
 
 void llfi_rows_bind(llfi_rows *t)
